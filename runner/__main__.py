@@ -1,8 +1,8 @@
 """The runner's program: ``python -m runner``. One process runs one job, once, under a parent that can end it.
 
-Exit codes: 0 the result was reported, whatever it is; 1 an unexpected fault (reported if possible);
-2 a variable is missing; 3 nobody waits for this runner; 4 the job is not this runner's; 5 the result
-could not be reported; 6 it did not answer, or did not end in time, and its parent killed it.
+Exit codes: 0 the result was reported, whatever it is; 1 an unexpected fault (reported if possible); 2 a variable is
+missing; 3 this runner's start token has expired; 4 the job is not this runner's; 5 the result could not be reported; 6
+it hung, or exceeded its time, and its parent killed it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def main(environ: Mapping[str, str]) -> int:
         settings = read_settings(environ)
     except SettingsError as error:
         return _ended(ExitCode.UNUSABLE_SETTINGS, str(error))
-    # Before there is a child: the parent has the same secrets in its memory and environment.
+    # Before the fork: the parent has the same secrets in its memory and environment.
     keep_to_itself()
     limits = Limits(settings.life_seconds, settings.silence_seconds, settings.stop_seconds)
     return supervised(lambda: _work(settings, environ), limits)
@@ -69,7 +69,7 @@ def _run(settings: Settings, environ: Mapping[str, str], interruption: Interrupt
 
 
 def keep_to_itself() -> None:
-    """Let no other process of this user read this one's memory and environment: the engine is one."""
+    """Protect this process' memory and environment from other processes of the same user, such as the engine."""
     import ctypes  # noqa: PLC0415  # Nothing else here needs it.
 
     if sys.platform == "linux":

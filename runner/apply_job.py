@@ -1,4 +1,4 @@
-"""An apply job: exactly the reviewed plan, or nothing (design rule 6)."""
+"""An apply job: apply exactly the reviewed plan, or nothing (design rule 6)."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from tidegate.plans.rules.plan import Artifact
 
 
 def run_apply(tools: Tools, preparation: Preparation, taken: TakenJob) -> dict[str, Any]:
-    """Run the steps of an apply job, and return the result as the state machine takes it. Raise JobFault.
+    """Run the steps of an apply job, and return the result for the state machine. Raise JobFault.
 
-    Everything that fails before the engine starts to apply is a PlanAltered or an ApplyNotStarted: then nothing was
-    applied, for sure. What fails after it has applied is told, and changes nothing of the result.
+    Everything that fails before the engine starts to apply is a PlanAltered or an ApplyNotStarted: nothing was applied
+    then. A failure after the apply is reported, and does not change the result.
     """
     applying = _Applying(tools, preparation, taken)
     try:
@@ -50,7 +50,7 @@ def run_apply(tools: Tools, preparation: Preparation, taken: TakenJob) -> dict[s
 
 
 def _with_failure(tools: Tools, lines: str, failure: JobFault | None) -> str:
-    """Return the last lines of an apply that succeeded, and tell what failed after it."""
+    """Return the last lines of a successful apply, with the failure of a later step."""
     if failure is None:
         return lines
     told = f"{STEP_FAILED}{failure}"
@@ -59,9 +59,9 @@ def _with_failure(tools: Tools, lines: str, failure: JobFault | None) -> str:
 
 
 class _Applying:
-    """The engine's steps of an apply job, and what comes before all steps.
+    """The engine's steps of an apply job, and the preparation before all steps.
 
-    ``started`` tells that the engine may have applied something, ``last_lines`` that it has applied all.
+    ``started`` tells that the engine may have applied something, ``last_lines`` that it has applied everything.
     """
 
     _links: Background[dict[str, str] | None]
@@ -81,7 +81,7 @@ class _Applying:
         if problem := apply_problem(job.run.apply):
             raise ApplyNotStarted(f"The apply steps are invalid: {problem}. Nothing was applied.")
         lock = tools.directory / "lock.hcl"
-        # The digests come first: nothing of an altered plan is used, not even its providers.
+        # Check the digests first: nothing of an altered plan is used, not even its providers.
         fetch_verified(tools, job.plan_file, self._plan)
         if job.lock_file is not None:
             fetch_verified(tools, job.lock_file, lock)
@@ -100,7 +100,7 @@ class _Applying:
         return steps
 
     def init(self, engine: Engine, step: WorkflowStep) -> None:
-        """Initialize, or take the plan job's links to providers where nobody could tell the difference."""
+        """Initialize, or link the plan job's providers if that gives the same result."""
         job = self._taken.job
         found = self._links.result() if self._quick else None
         if found is None or not link_providers(engine.root, found):
@@ -110,7 +110,7 @@ class _Applying:
             _set_workspace(engine.root, job.root.workspace)
 
     def apply(self, engine: Engine, step: WorkflowStep) -> None:
-        """Apply the reviewed plan file, whatever other programs did to it here."""
+        """Apply the reviewed plan file, even if other programs changed it here."""
         tools, job = self._tools, self._taken.job
         if job.plan_file is not None and not self._quick:
             _check_unchanged(self._plan, job.plan_file)
@@ -128,7 +128,7 @@ class _Applying:
 
 
 def with_init(run: RunSettings) -> tuple[WorkflowStep, ...]:
-    """Return the steps of an apply in which an ``init`` that says nothing, or is not there, is the plan's.
+    """Return the steps of an apply with the plan's ``init`` if it has none, or one without settings.
 
     So the same backend and modules are used. Providers are those of the plan's lock file, so nothing is upgraded.
     """
@@ -143,7 +143,7 @@ def with_init(run: RunSettings) -> tuple[WorkflowStep, ...]:
 
 
 def needs_no_init(steps: Sequence[WorkflowStep]) -> bool:
-    """Tell whether an apply with these steps can do with links to providers: with no program, and no wish for init."""
+    """Tell whether linked providers are enough for these steps: without programs and without an explicit init."""
     return all(
         step.kind is StepKind.APPLY or (step.kind is StepKind.INIT and not step.extra_args and not step.env)
         for step in steps
@@ -151,7 +151,7 @@ def needs_no_init(steps: Sequence[WorkflowStep]) -> bool:
 
 
 def _check_unchanged(file: Path, reviewed: Artifact) -> None:
-    """Raise PlanAltered unless the plan file here is still the reviewed one, after what other programs did."""
+    """Raise PlanAltered unless the plan file is still the reviewed one, after other programs ran."""
     digest = hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else "none, because the file is missing"
     if digest != reviewed.sha256:
         raise PlanAltered(
@@ -162,7 +162,7 @@ def _check_unchanged(file: Path, reviewed: Artifact) -> None:
 
 
 def fetch_verified(tools: Tools, artifact: Artifact, target: Path) -> None:
-    """Download a stored file. Raise PlanAltered unless it is, byte by byte, what the plan job stored."""
+    """Download a stored file. Raise PlanAltered unless it is byte by byte what the plan job stored."""
     try:
         with target.open("wb") as file:
             digest = tools.aws.get_object(tools.settings.bucket, artifact.key, file)
@@ -180,7 +180,7 @@ def fetch_verified(tools: Tools, artifact: Artifact, target: Path) -> None:
 
 
 def _restore_lock(job: Job, stored: Path, place: Path) -> None:
-    """Put the plan's lock file in place of the commit's; without one, the plan had none."""
+    """Replace the commit's lock file by the plan's; if there is none, the plan had none."""
     place.unlink(missing_ok=True)
     if job.lock_file is not None:
         place.write_bytes(stored.read_bytes())
@@ -193,7 +193,7 @@ def _set_workspace(root: Path, workspace: str) -> None:
 
 
 def _learn_secrets(tools: Tools, plan: Artifact | None) -> None:
-    """Learn from the plan's JSON form what to mask. Without it nothing is applied: its secrets might show."""
+    """Read from the plan's JSON what to mask. Without it nothing is applied: its secrets might show."""
     if plan is None:
         raise RunnerFault("The job names no JSON plan.")
     file = tools.directory / "plan.json"

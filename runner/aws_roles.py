@@ -1,4 +1,4 @@
-"""Whose credentials the engine gets: those of the installation's role for it, or of the role that its root names."""
+"""The engine's AWS credentials: of the installation's engine role, or of the role that its root names."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tidegate.deploys.rules.aws_session import phase_of, phases_of, session_name
 from tidegate.deploys.rules.aws_target import AwsTarget, Target
 from tidegate.deploys.rules.job import Job
 
-#: What STS answers for any session, and a person mends (botocore's model of AssumeRole), with what is then to be done.
+#: Errors of STS for any session that a person must fix (botocore's model of AssumeRole), with what to do.
 ADVICE = {
     "RegionDisabledException": (
         "STS is not active in Tidegate's region for the role's account. Activate the region in that account's IAM "
@@ -18,17 +18,17 @@ ADVICE = {
     ),
     "PackedPolicyTooLarge": "The session tags are too large: shorten the name of the root or the stack",
 }
-#: What STS answers if a policy on either side does not let the session be.
+#: Error of STS if a policy on either side denies the session.
 _REFUSED = frozenset({"AccessDenied", "AccessDeniedException"})
 
 
 def engine_credentials(aws: Aws, settings: Settings, job: Job) -> Credentials:
-    """Return credentials for the engine, which live for an hour: AWS gives a role's session no more in another role.
+    """Return credentials for the engine, valid for an hour: AWS limits a role's session in another role to that.
 
-    Each call starts another session, with the same tags and source identity.
+    Each call starts a new session, with the same tags and source identity.
 
-    Raise RoleRefused for a role that the installation does not allow here, before anything is asked of AWS, or that
-    does not let the runner in; RunnerFault for what else is wrong.
+    Raise RoleRefused for a role that the installation does not allow here (before any call of AWS), or that does not
+    trust the runner; RunnerFault for other errors.
     """
     target = job.run.aws
     if target is None or not target.account:
@@ -48,13 +48,13 @@ def engine_credentials(aws: Aws, settings: Settings, job: Job) -> Credentials:
 
 
 def target_problem(settings: Settings, target: Target, job: Job) -> str:
-    """Return why a job may not work with a target, in sentences; empty if it may."""
+    """Return why a job may not use a target, in sentences; empty if it may."""
     own = _own_account(settings, target) if isinstance(target, AwsTarget) else ""
     return own or settings.target_roles.problem(target, job.repository, phases_of(job))
 
 
 def region_environment(target: AwsTarget | None) -> dict[str, str]:
-    """Return the variables that every SDK of AWS takes its region from; nothing where nobody says it."""
+    """Return the variables for the region of AWS SDKs; none if it is not configured."""
     region = target.region if target else ""
     return {"AWS_REGION": region, "AWS_DEFAULT_REGION": region} if region else {}
 
@@ -72,7 +72,7 @@ def _own(aws: Aws, settings: Settings, job: Job) -> Credentials:
 
 
 def _own_account(settings: Settings, target: AwsTarget) -> str:
-    """Return why a role is refused that is where Tidegate is: what engines are denied there holds for its own roles."""
+    """Return why a role in Tidegate's own account is refused: engines' denials apply only to its own roles."""
     if f":iam::{target.account}:" not in settings.engine_role:
         return ""
     return (

@@ -1,4 +1,4 @@
-"""Work that goes on beside the main thread."""
+"""Work in a background thread."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""git's credential helper: asks the runner, whose port is the first argument. It needs nothing but Python's library.
+"""git's credential helper: asks the runner on the port in the first argument. It uses only the standard library.
 
 https://git-scm.com/docs/git-credential
 """
@@ -12,7 +12,7 @@ _SECONDS = 10.0
 
 
 def main(port: int, action: str) -> None:
-    """Pass git's question on, and the answer back. What git tells besides questions is nobody's business."""
+    """Pass git's request on, and the answer back. Other operations of git are ignored."""
     if action != "get":
         return
     with socket.create_connection(("127.0.0.1", port), _SECONDS) as runner:

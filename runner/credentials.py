@@ -1,7 +1,7 @@
-"""Lets git read the job's repositories under the engine, which never has the token itself (docs/decisions/0201).
+"""Give git the job's credentials under the engine, which never has the token itself (docs/decisions/0201).
 
-OpenTofu evaluates expressions of a pull request while it fetches modules and initializes. They can read files, its own
-environment among them, but ask no port.
+OpenTofu evaluates expressions of a pull request while it fetches modules and initializes. They can read files,
+including its own environment, but cannot connect to a port.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from socketserver import StreamRequestHandler, ThreadingTCPServer
 from runner.workspace import plain_address
 
 _HELPER = Path(__file__).with_name("credential_helper.py")
-#: Lines of a question, and bytes of one.
+#: Lines of a request, and bytes of one.
 _MOST_LINES, _LONGEST = 50, 4096
 _SECONDS = 10.0
 _POLL_SECONDS = 0.02
@@ -25,7 +25,7 @@ _POLL_SECONDS = 0.02
 
 @contextmanager
 def answering(token: str, addresses: Collection[str]) -> Iterator[str]:
-    """Answer git's questions for credentials of these repositories until the context ends; yield the helper to ask."""
+    """Answer git's credential requests for these repositories until the context ends; yield the helper's command."""
     known = frozenset(map(plain_address, addresses))
 
     class Handler(StreamRequestHandler):
@@ -37,7 +37,7 @@ def answering(token: str, addresses: Collection[str]) -> Iterator[str]:
                 self.wfile.write(f"username=x-access-token\npassword={token}\n".encode())
 
         def _fields(self) -> Iterator[tuple[str, str]]:
-            """Yield the fields of a question: nothing of what is none, such as a request of HTTP."""
+            """Yield the fields of a request; none for anything else, such as an HTTP request."""
             for _ in range(_MOST_LINES):
                 line = self.rfile.readline(_LONGEST).decode("utf-8", "replace").removesuffix("\n")
                 name, equals, value = line.partition("=")
@@ -56,7 +56,7 @@ def answering(token: str, addresses: Collection[str]) -> Iterator[str]:
 
 
 class _Missing(dict[str, str]):
-    """Fields, of which those that are missing are empty."""
+    """Fields; missing ones are empty."""
 
     def __missing__(self, _name: str) -> str:
         return ""

@@ -1,4 +1,4 @@
-"""Gives the engine its role's credentials over HTTP, as the containers' endpoints of ECS and EKS do.
+"""Serve the engine's role credentials over HTTP, as the container endpoints of ECS and EKS do.
 
 Every SDK of AWS reads ``AWS_CONTAINER_CREDENTIALS_FULL_URI``, allows a loopback address over HTTP, sends
 ``AWS_CONTAINER_AUTHORIZATION_TOKEN`` as it stands, and asks again before the credentials end
@@ -22,15 +22,15 @@ from runner.faults import JobFault
 from runner.role_session import RoleSession, is_final
 
 _PATH = "/credentials"
-#: A request without its end is given up after so many seconds.
+#: Seconds after which an incomplete request is dropped.
 _SECONDS = 10.0
 _POLL_SECONDS = 0.02
 
 
 class CredentialsEndpoint:
-    """One job's endpoint on this machine's loopback, for one role, with a token of its own, until it is closed.
+    """One job's endpoint on the loopback interface, for one role, with its own token, until it is closed.
 
-    ``environment`` are the variables that lead to it.
+    ``environment`` are the variables that point SDKs to it.
     """
 
     def __init__(self, session: RoleSession) -> None:
@@ -59,7 +59,7 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, *_: object) -> None:
-        """Say nothing of who hangs up: it is not the job's fault, and its log is the engine's."""
+        """Ignore closed connections: they are not the job's fault, and its log is the engine's."""
 
 
 def _handler(session: RoleSession, token: str) -> type[BaseHTTPRequestHandler]:
@@ -84,13 +84,13 @@ def _handler(session: RoleSession, token: str) -> type[BaseHTTPRequestHandler]:
             self.wfile.write(body)
 
         def log_message(self, *_: object) -> None:
-            """Say nothing: the job's log is the engine's."""
+            """Log nothing: the job's log is the engine's."""
 
     return Handler
 
 
 def _credentials(session: RoleSession) -> tuple[HTTPStatus, Mapping[str, str]]:
-    """Return the answer of a containers' endpoint: SDKs ask again after a 503, and tell people of a 403."""
+    """Return the answer of a container credentials endpoint: SDKs retry after a 503, and show the error of a 403."""
     try:
         current, ends = session.get()
     except JobFault as fault:

@@ -1,4 +1,4 @@
-"""Processes that a job's programs left behind: a daemon must neither outlive its step nor touch what comes after it."""
+"""Processes left behind by a job's programs: a daemon must neither outlive its step nor affect later ones."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from pathlib import Path
 
 #: Of linux/prctl.h.
 _PR_SET_CHILD_SUBREAPER = 36
-#: What starts processes faster than they are killed is left to the end of the container.
+#: A fork bomb that outruns the kills ends with the container.
 _ROUNDS = 100
 
 
 def adopt_descendants() -> None:
-    """Become the parent of every process below this one whose own parent ends, so that it can be found."""
+    """Become the parent of orphaned processes below this one, so that they can be found."""
     import ctypes  # noqa: PLC0415  # Nothing else here needs it.
 
     if sys.platform == "linux":
@@ -23,7 +23,7 @@ def adopt_descendants() -> None:
 
 
 def kill_descendants() -> None:
-    """Kill all children of this process, and what they leave behind in turn. No program may be running on purpose."""
+    """Kill all children of this process, and their orphans in turn. No program may be running on purpose."""
     for _ in range(_ROUNDS):
         children = children_of(os.getpid())
         if not children:

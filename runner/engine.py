@@ -15,13 +15,13 @@ from tidegate.roots.rules.root import EngineName
 
 LOCK_FILE = ".terraform.lock.hcl"
 ERRORED_STATE = "errored.tfstate"
-#: How long the engine waits for a state lock that somebody else holds, for instance a person.
+#: How long the engine waits for a state lock of somebody else, such as a person.
 LOCK_TIMEOUT = "60s"
 
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """An engine's program in one root's directory. Each command raises EngineFailed when it fails, or Interrupted."""
+    """An engine's program in one root's directory. Each command raises EngineFailed, or Interrupted."""
 
     name: EngineName
     program: Path
@@ -39,16 +39,16 @@ class Engine:
         self._command(["get", "-no-color"], {**self.environ, **more_environ})
 
     def select_workspace(self, workspace: str, *, create: bool = True) -> None:
-        """Select a workspace; make it where it is missing, if ``create`` says so: that writes to the backend."""
+        """Select a workspace; create a missing one if ``create`` is set: that writes to the backend."""
         options = ["-or-create=true"] if create else []
         self._command(["workspace", "select", *options, "--", workspace])
 
     def plan(self, file: Path, extra: Sequence[str] = (), *, lock: bool = True, destroy: bool = False) -> None:
-        """Plan into ``file``; with ``destroy``, the end of all that is in the state.
+        """Plan into ``file``; with ``destroy``, the destruction of everything in the state.
 
-        Of options that are given twice the engine takes the last: the runner's own.
+        The engine uses the last of repeated options: the runner's own.
 
-        Without ``lock`` nothing is written to the backend, and what somebody else does meanwhile may be missed.
+        Without ``lock`` nothing is written to the backend, and concurrent changes may be missed.
         """
         options = [*([] if lock else ["-lock=false"]), *(["-destroy"] if destroy else [])]
         timeout = f"-lock-timeout={LOCK_TIMEOUT}"
@@ -90,10 +90,10 @@ def keeps_state(root: Path) -> bool:
 
 
 def provider_links(root: Path) -> dict[str, str] | None:
-    """Return where ``init`` linked the providers to, by their place; None when ``init`` did more than that.
+    """Return where ``init`` linked the providers to; None if ``init`` did more than that.
 
-    With links only (a mirror or a plugin cache on disk), another job on the same image can make the same links
-    instead of running ``init`` again. The engine itself checks the providers against the lock file.
+    With links only (a mirror or a plugin cache on disk), another job on the same image can make the same links instead
+    of running ``init`` again. The engine itself checks the providers against the lock file.
     """
     data = root / ".terraform"
     if _has_installed_modules(data):
@@ -118,7 +118,7 @@ def _has_installed_modules(data: Path) -> bool:
 
 
 def link_providers(root: Path, links: Mapping[str, str]) -> bool:
-    """Make the links. Return False, having made none, when one of them would lead nowhere."""
+    """Create the links. Return False, having created none, if a target is missing."""
     data = root / ".terraform"
     places = {data / place: Path(target) for place, target in links.items()}
     if not all(_is_provider_place(place) for place in links) or not all(map(Path.is_dir, places.values())):

@@ -1,4 +1,4 @@
-"""What the engine's process may see: a short list of variables, and where it gets its role's credentials."""
+"""The engine's environment: an allow list of variables, and the endpoint of its role's credentials."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ _PASSED = frozenset(
 #: Providers listen on a socket in the temporary directory, and a socket's path has 107 bytes at most.
 _LONGEST_TEMPORARY = 80
 _PASSED_PREFIXES = ("AWS_ENDPOINT_URL", "TF_VAR_")
-#: The engine and its providers are Go programs that live for seconds: collecting garbage half as often saves a
-#: seventh of their CPU (docs/performance.md). Beyond ``RunnerSize.engine_memory`` they collect as often as they must.
+#: The engine and its providers are Go programs that run for seconds: collecting garbage half as often saves a seventh
+#: of their CPU (docs/performance.md). Above ``RunnerSize.engine_memory`` they collect as needed.
 _GARBAGE_COLLECTION = "200"
 
 

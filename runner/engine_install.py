@@ -1,4 +1,4 @@
-"""Finds the engine: on PATH when its version fits, otherwise in the cache or at the vendor's."""
+"""Find the engine: on PATH if its version fits, otherwise in the cache or at the vendor's."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from runner.faults import EngineMissing, RunnerFault
 from runner.settings import Settings
 from tidegate.roots.rules.root import EngineName
 
-#: The oldest version that is taken from PATH without a pin: the first with the S3 backend's own lock file.
+#: The oldest version that is used from PATH without a pin: the first with the S3 backend's own lock file.
 FLOOR = (1, 10, 0)
 _VERSION_SECONDS = 30
 
@@ -30,11 +30,11 @@ class InstalledEngine:
 def find_engine(
     engine: EngineName, wanted: str | None, settings: Settings, directory: Path, environ: Mapping[str, str]
 ) -> InstalledEngine:
-    """Return an engine of exactly the version ``wanted``; without one, whatever fits. Raise RunnerFault.
+    """Return an engine of exactly the version ``wanted``; without one, any that fits. Raise RunnerFault.
 
-    Raise EngineMissing when the vendor has no such version.
+    Raise EngineMissing if the vendor has no such version.
 
-    ``directory`` takes a download when no cache is configured.
+    ``directory`` receives a download when no cache is configured.
     """
     on_path = _on_path(engine, environ)
     if on_path is not None and _fits(on_path.version, wanted):
@@ -44,7 +44,7 @@ def find_engine(
         raise RunnerFault(f"No usable {engine} is on PATH, and no version is pinned or configured as the default.")
     program = (settings.engine_cache or directory / "engines") / f"{engine}-{version}" / str(engine)
     if not program.is_file():
-        # zipfile, urllib and their like cost 50 ms to import, for nothing when the engine is there.
+        # zipfile, urllib and others cost 50 ms to import, needlessly if the engine is there.
         from runner.release import install_release  # noqa: PLC0415  # As said above.
 
         try:
@@ -63,7 +63,7 @@ def _on_path(engine: EngineName, environ: Mapping[str, str]) -> InstalledEngine 
 
 
 def _version_of(program: Path, environ: Mapping[str, str]) -> str | None:
-    """Ask a program for its version; None when it does not answer as an engine does."""
+    """Return a program's version; None if it does not answer as an engine does."""
     quiet = {"PATH": environ.get("PATH", os.defpath), "CHECKPOINT_DISABLE": "1", "HOME": os.devnull}
     try:
         result = subprocess.run(

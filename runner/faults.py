@@ -25,10 +25,10 @@ from typing import Literal
 
 
 class JobFault(Exception):  # The state machine's words.
-    """A job ends without a result. ``last_lines`` are the log's at that time, where more was printed after it.
+    """A job ends without a result. ``last_lines`` are the log's at that time, if more was printed after it.
 
-    ``mark`` is a word for what is no failure of the engine: ``refused`` if what was to be run may not be, and was not,
-    ``conflict`` if a person has to merge first, ``ended`` if the engine ended by itself after an interrupt.
+    ``mark`` is a word for what is no failure of the engine: ``refused`` if the code may not be run and was not,
+    ``conflict`` if a person must merge first, ``ended`` if the engine exited after an interrupt.
     """
 
     error = "RunnerFault"
@@ -37,7 +37,7 @@ class JobFault(Exception):  # The state machine's words.
 
 
 class EngineFailed(JobFault):
-    """The engine exited with an error: the author's to mend. ``was_killed`` tells that a signal ended it.
+    """The engine exited with an error, which the author must fix. ``was_killed`` tells that a signal ended it.
 
     ``command`` is that of the engine.
     """
@@ -48,25 +48,25 @@ class EngineFailed(JobFault):
 
 
 class EngineMissing(JobFault):
-    """The configuration names an engine's version that is not there: the author's to mend, like the engine's errors."""
+    """The configuration names an engine version that does not exist, which the author must fix."""
 
     error = "TerraformClientError"
 
 
 class StateWouldBeLost(JobFault):
-    """The root keeps its state where the runner ends: the author's to mend, before anything is created."""
+    """The root keeps its state on the runner's disk: the author must fix that before anything is created."""
 
     error = "TerraformClientError"
 
 
 class StepFailed(JobFault):
-    """A step of the workflow failed that is not the engine's: the author's to mend, like the engine's errors."""
+    """A step of the workflow failed that is not the engine's, which the author must fix."""
 
     error = "TerraformClientError"
 
 
 class RunnerFault(JobFault):
-    """Something that the runner needs did not work."""
+    """The runner's own dependencies failed."""
 
 
 class TooLargeForLambda(JobFault):
@@ -76,14 +76,14 @@ class TooLargeForLambda(JobFault):
 
 
 class CommitRefused(JobFault):
-    """The commit cannot be checked out as it is: the author's to mend, and no other attempt would end otherwise."""
+    """The commit cannot be checked out: the author must fix it, and a retry would fail the same way."""
 
     error = "TerraformClientError"
     mark = "refused"
 
 
 class PlanAltered(JobFault):
-    """What the plan job stored is not what is there now."""
+    """The stored plan is not what the plan job stored."""
 
     error = "PlanAltered"
 
@@ -95,33 +95,33 @@ class ApplyNotStarted(JobFault):
 
 
 class Interrupted(JobFault):
-    """The runner was told to stop, by ECS or because nobody waits for the job any more."""
+    """The runner was told to stop, by ECS or because the job is no longer awaited."""
 
     error = "Interrupted"
 
 
 class CodeRefused(JobFault):
-    """A pull request's root would run programs, or fetch code, that nobody allowed: the author's to mend."""
+    """A pull request's root would run programs, or fetch code, that are not allowed: the author must fix it."""
 
     error = "TerraformClientError"
     mark = "refused"
 
 
 class RoleRefused(JobFault):
-    """The role that the root names is not allowed, or does not let the runner in: people's to mend, by what it says."""
+    """The role that the root names is not allowed, or does not trust the runner: a person must fix it."""
 
     error = "TerraformClientError"
     mark = "refused"
 
 
 class MergeFailed(JobFault):
-    """A pull request's head cannot be merged with its base: the author's to mend."""
+    """A pull request's head cannot be merged with its base: the author must fix it."""
 
     error = "TerraformClientError"
     mark = "conflict"
 
 
 class WorkspaceMissing(JobFault):
-    """The root's workspace does not exist yet, and a plan of a pull request makes none."""
+    """The root's workspace does not exist yet, and a pull request's plan creates none."""
 
     error = "TerraformClientError"

@@ -1,7 +1,7 @@
-"""Puts a verified engine into an image: ``python -m runner.fetch_engine terraform 1.11.4 /engine/terraform``.
+"""Put a verified engine into an image: ``python -m runner.fetch_engine terraform 1.11.4 /engine/terraform``.
 
-Exits with 1 when the release is refused or is not available. TIDEGATE_RELEASE_MIRROR and TIDEGATE_RELEASE_KEYS hold
-here as they do in a job.
+Exits with 1 if the release is refused or is not available. TIDEGATE_RELEASE_MIRROR and TIDEGATE_RELEASE_KEYS work as in
+a job.
 """
 
 from __future__ import annotations

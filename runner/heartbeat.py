@@ -1,4 +1,4 @@
-"""Tells the state machine every few seconds that the job is alive."""
+"""Send the job's heartbeat to the state machine every few seconds."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from tidegate.aws.client import Aws, AwsError
 
-#: Answers that mean that nobody waits for the token any more (the last one is moto's).
+#: Errors that mean that the token has expired (the last one is moto's).
 GONE = frozenset({"TaskTimedOut", "TaskDoesNotExist", "InvalidToken"})
 
 

@@ -1,6 +1,6 @@
-"""Looks through the files of a pull request's root before the engine does, and through what the engine fetched.
+"""Inspect the files of a pull request's root before the engine runs, and the modules that it fetched.
 
-What a file may not say is decided by ``tidegate.pull_requests.rules.untrusted_code``; this finds the files.
+``tidegate.pull_requests.rules.untrusted_code`` decides what a file may contain; this module finds the files.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from tidegate.pull_requests.rules.allowed_code import NOTHING_ALLOWS, Allowed, F
 from tidegate.pull_requests.rules.untrusted_code import Examined, examine
 
 _SUFFIXES = (".tf", ".tf.json", ".tofu", ".tofu.json")
-#: What the engine would take from the root's directory as installed by itself: programs, among others.
+#: Paths in the root's directory that the engine would take for its own installation, including programs.
 _INSTALLED = (".terraform", "terraform.d")
-#: More than any file that a person or a generator writes; what is larger is not read, and so not planned.
+#: Larger than any file that a person or a generator writes; a larger one is not read, and so not planned.
 _LARGEST = 5 * 1024 * 1024
 _MOST_DIRECTORIES = 1_000
 _TOLD = 10
@@ -32,7 +32,7 @@ class Inspection:
         self._told: list[str] = []
 
     def files(self) -> bool:
-        """Look through the root and the modules of the repository that it uses; tell whether it uses modules."""
+        """Inspect the root and the repository's modules that it uses; tell whether it uses modules."""
         self._told = [
             (
                 f"{self._name(self._root / name)}: a repository may not contain files that the engine installs. "
@@ -46,7 +46,7 @@ class Inspection:
         return any(each.uses_modules for each in found)
 
     def settings(self, options: Sequence[str]) -> None:
-        """Look through the repository's files that options of ``init`` name. Others are the runner's own."""
+        """Inspect the repository's files in options of ``init``. Others are the runner's own."""
         self._told = []
         for option in options:
             name, _, value = option.lstrip("-").partition("=")
@@ -55,7 +55,7 @@ class Inspection:
         self._judge()
 
     def modules(self) -> None:
-        """Look through all modules that the engine has installed, wherever they come from."""
+        """Inspect all modules that the engine has installed, from any source."""
         manifest = self._root / ".terraform" / "modules" / "modules.json"
         if not manifest.is_file():
             return
@@ -68,7 +68,7 @@ class Inspection:
         self._judge()
 
     def providers(self) -> None:
-        """Look at which providers the engine has installed: it has started none of them so far."""
+        """Check which providers the engine has installed: it has started none of them so far."""
         self._told = []
         installed = self._root / ".terraform" / "providers"
         for place in sorted(installed.glob("*/*/*")):
@@ -92,7 +92,7 @@ class Inspection:
                 yield examined
 
     def _place(self, path: Path) -> Path | None:
-        """Return where a path leads; None, and tell it, when that is not in the repository."""
+        """Return where a path leads; None, and refuse it, if that is outside of the repository."""
         place = place_in(self._top, path)
         if place is None:
             self._told.append(f"{self._name(path)}: this points outside of the repository. {NOTHING_ALLOWS}")

@@ -1,4 +1,4 @@
-"""One interrupt for the engine when the runner is told to stop, and never a second one."""
+"""Interrupt the engine once when the runner is told to stop, and never a second time."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from runner.faults import Interrupted
 
 
 class Interruption:
-    """Whether the job is to stop, and the engine process that is told so. May be used from several threads.
+    """Whether the job must stop, and the engine process to interrupt. May be used from several threads.
 
-    A second interrupt would make the engine give up at once and lose state, so each process gets one.
+    A second interrupt would make the engine quit immediately and lose state, so each process gets one.
     """
 
     def __init__(self) -> None:
@@ -26,11 +26,11 @@ class Interruption:
         self.reason = ""
         #: Whether a process was left running because it did not end in time: its files must stay.
         self.left_running = False
-        #: Whether the engine applies: from now on until it has ended, to stop would leave more unknown, not less.
+        #: Whether the engine applies: until it ends, stopping would leave more unknown, not less.
         self.applying = False
 
     def request(self, reason: str) -> None:
-        """Interrupt the engine, if one runs, and let no other one start. Later requests change nothing."""
+        """Interrupt the running engine, if any, and prevent further starts. Later requests change nothing."""
         with self._lock:
             if self.reason:
                 return
@@ -41,12 +41,12 @@ class Interruption:
             self._start_clock()
 
     def check(self) -> None:
-        """Raise Interrupted when the job is to stop."""
+        """Raise Interrupted if the job must stop."""
         if self.reason:
             raise Interrupted(self.reason)
 
     def started(self, argv: list[str], *, whole_group: bool = False, **options: object) -> subprocess.Popen[bytes]:
-        """Start a process that ``request`` will interrupt. Raise Interrupted when the job is to stop.
+        """Start a process that ``request`` will interrupt. Raise Interrupted if the job must stop.
 
         With ``whole_group``, all processes of its group are interrupted, as by a terminal.
         """
@@ -58,7 +58,7 @@ class Interruption:
             return process
 
     def when_overdue(self, seconds: float, call: Callable[[], None]) -> None:
-        """Call ``call`` this long after the process was interrupted, if it is, unless it has ended by then."""
+        """Call ``call`` this long after the process was interrupted, unless it has ended by then."""
         with self._lock:
             self._overdue = (seconds, call)
             self._start_clock()
@@ -71,7 +71,7 @@ class Interruption:
             self._overdue = None
 
     def ended(self) -> None:
-        """Forget the process: its number may belong to another one soon."""
+        """Forget the process: its id may soon belong to another one."""
         with self._lock:
             self._process = self._overdue = None
 
@@ -80,8 +80,8 @@ class Interruption:
 def listening(interruption: Interruption) -> Iterator[None]:
     """Request the interruption on SIGTERM and SIGINT.
 
-    A signal handler may run in the middle of anything, also of code that holds a lock. So the handler
-    does nothing; Python writes the signal's number to a pipe, and a thread acts on it.
+    A signal handler may run in the middle of anything, even of code that holds a lock. So the handler does nothing;
+    Python writes the signal's number to a pipe, and a thread acts on it.
     """
     reading, writing = os.pipe()
     os.set_blocking(writing, False)

@@ -1,4 +1,4 @@
-"""What the jobs have in common: their tools, and the steps before the engine's work."""
+"""Common parts of all jobs: their tools, and the steps before the engine's work."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from tidegate.vcs.git.environment import authorization
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """What every step of a job uses. ``directory`` is the job's own, and is deleted after it."""
+    """The tools of every step. ``directory`` is the job's own, and is deleted afterwards."""
 
     settings: Settings
     environ: Mapping[str, str]
@@ -43,9 +43,9 @@ class Tools:
     log: JobLog
     interruption: Interruption
     directory: Path
-    #: When the job began, on the monotonic clock.
+    #: The job's start on the monotonic clock.
     begun: float = field(default_factory=time.monotonic)
-    #: How many processes the kernel had killed by then.
+    #: Processes that the kernel had killed by then.
     kills: int = field(default_factory=memory.kills)
 
     @property
@@ -59,7 +59,7 @@ class Tools:
 
 
 class Preparation:
-    """Finds the engine and assumes its role while the job is still being dispatched and cloned."""
+    """Finds the engine and assumes its role while the job is dispatched and cloned."""
 
     def __init__(self, tools: Tools, job: Job) -> None:
         self._tools = tools
@@ -85,21 +85,21 @@ class Preparation:
 
     @property
     def credentials_problem(self) -> str:
-        """Why the engine's credentials could not be renewed, empty if they could, or did not have to be."""
+        """Why the engine's credentials could not be renewed, empty if they could, or need not be."""
         session = self._session.result() if self._endpoint else None
         return session.problem if session else ""
 
     def close(self) -> None:
-        """Give credentials to nobody any more."""
+        """Stop serving credentials."""
         if self._endpoint:
             self._endpoint.close()
 
     @contextmanager
     def modules_access(self, taken: TakenJob) -> Iterator[dict[str, str]]:
-        """Yield what lets git under the engine read modules from the job's repositories, in this context only."""
+        """Yield the environment with which git under the engine reads modules of the job's repositories."""
         with answering(taken.clone_token, addresses(taken.job)) if taken.clone_token else nullcontext("") as helper:
             environ = git_environment({}, self._tools.directory / "home", taken.job, "", helper=helper)
-            # A module may come from elsewhere by another protocol; the token is sent to the job's repositories only.
+            # A module may use another protocol; the token is only sent to the job's repositories.
             del environ["GIT_ALLOW_PROTOCOL"]
             yield {name: value for name, value in environ.items() if name.startswith("GIT_")}
 
@@ -139,7 +139,7 @@ class Preparation:
         return find_engine(job.root.engine.name, wanted, tools.settings, tools.directory, tools.environ)
 
     def _assume_role(self) -> RoleSession | None:
-        """Return a session of the engine's role, None where it takes one itself with the job's token."""
+        """Return a session of the engine's role, None if the engine assumes a role itself with the job's token."""
         aws, tools = self._job.run.aws, self._tools
         if aws and aws.web_identity:
             return None
@@ -149,7 +149,7 @@ class Preparation:
         self._tools.log.masker.add((credentials.secret_key, credentials.session_token or ""))
 
     def _identity(self, taken: TakenJob) -> Mapping[str, str]:
-        """Return the variables that say who the engine is to the clouds; what must not be shown is masked."""
+        """Return the variables of the engine's cloud identity, and mask their secrets."""
         tools, session = self._tools, self._session.result()
         tools.log.masker.add(taken.identity.tokens.values())
         by_token = web_identity(tools.aws, tools.settings, taken, tools.directory / "identity")
@@ -161,16 +161,16 @@ class Preparation:
 
 
 def _open(environ: Mapping[str, str], job: Job, more: Collection[str]) -> Mapping[str, str]:
-    """Return what the engine may know of the runner's environment: of a deploy's variables, a pull request none."""
+    """Return the runner's variables that the engine may see: a deploy's; a pull request gets none."""
     if job.kind is not JobKind.SPECULATE:
         return environ
     return {name: value for name, value in environ.items() if not name.startswith("TF_VAR_") and name not in more}
 
 
 def _closed(job: Job) -> Mapping[str, str]:
-    """Return what keeps the engine from settings at home.
+    """Return the environment that keeps the engine from settings in the home directory.
 
-    A pull request's data sources can write there before these are read, and they can name a program to run.
+    A pull request's data sources could write there before these are read, and they can name a program to run.
     """
     if job.kind is not JobKind.SPECULATE:
         return {}

@@ -1,4 +1,4 @@
-"""The job's record: read its specification, wait for its tokens, take it once and for all."""
+"""The job's record: read its specification, wait for its tokens, take it once."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from tidegate.deploys.rules.issued import from_text
 from tidegate.deploys.rules.job import Job, TakenJob
 from tidegate.deploys.rules.plan_runner import Limit
 
-#: The hand-over takes tens of milliseconds as a rule: the first looks are frequent, the later ones cheap.
+#: The dispatch usually takes tens of milliseconds: the first reads are frequent, the later ones cheap.
 _FIRST_PAUSE = 0.01
 _PAUSE_GROWTH = 1.25
 _LONGEST_PAUSE = 1.0
-#: It answers at once. A task without its name runs, but the event of its end cannot be told to whoever waits.
+#: The endpoint answers immediately. Without its name a task runs, but the event of its end cannot be matched.
 _METADATA_SECONDS = 10
 
 
@@ -32,7 +32,7 @@ class JobNotForUs(Exception):
 
 
 class JobRecord:
-    """The item ``job#ID`` / ``record``. ``digest`` is that of the job which the state machine began.
+    """The item ``job#ID`` / ``record``. ``digest`` is that of the job that the state machine began.
 
     ``wait`` is a pause in seconds that an interruption may end early.
     """
@@ -41,7 +41,7 @@ class JobRecord:
         self._aws, self._table, self._job, self._digest, self._wait = aws, table, job, digest, wait
 
     def specification(self) -> Job:
-        """Return the job. Raise RunnerFault when there is none, JobNotForUs when it was altered."""
+        """Return the job. Raise RunnerFault if there is none, JobNotForUs if it was altered."""
         return self._verified(self._read())
 
     def _verified(self, item: Mapping[str, Any]) -> Job:
@@ -51,7 +51,7 @@ class JobRecord:
         return from_specification(text)
 
     def take(self, runner: str, seconds: float, interruption: Interruption) -> TakenJob:
-        """Take the job for ``runner`` when it is dispatched. Raise JobNotForUs, or Interrupted."""
+        """Take the job for ``runner`` once it is dispatched. Raise JobNotForUs, or Interrupted."""
         deadline, pause = time.monotonic() + seconds, _FIRST_PAUSE
         while time.monotonic() < deadline:
             interruption.check()
@@ -67,7 +67,7 @@ class JobRecord:
         raise JobNotForUs(f"Job {self._job} was not dispatched within {seconds:.0f} s.")
 
     def report_limit(self, limit: Limit) -> None:
-        """Remember which limit of Lambda the job has met. Without it, the next attempt runs on Fargate as well."""
+        """Record which limit of Lambda the job exceeded. If that fails, the next attempt runs on Fargate as well."""
         update = {
             **self._key(),
             "UpdateExpression": f"SET {LIMIT} = :limit",
@@ -77,7 +77,7 @@ class JobRecord:
             self._aws.call("dynamodb", "UpdateItem", update)
 
     def _taken(self, token: str, runner: str) -> bool:
-        """Take the job if it still has this token. A repeated request takes it again: the answer may get lost."""
+        """Take the job if it still has this token. A repeated request takes it again: the answer may be lost."""
         update = {
             **self._key(),
             "UpdateExpression": "SET taken_by = :runner REMOVE clone_token, #identity",
@@ -93,7 +93,7 @@ class JobRecord:
         except AwsError as error:
             if error.code != "ConditionalCheckFailedException":
                 raise
-            return False  # Taken, closed, or dispatched again since it was read: reading again tells.
+            return False  # Taken, closed, or dispatched again since: another read tells.
         return True
 
     def _read(self) -> dict[str, Any]:
@@ -109,7 +109,7 @@ class JobRecord:
 
 
 def runner_name(environ: Mapping[str, str]) -> str:
-    """Return this task's ARN, the name of a call on Lambda, or a name of the process where there is neither."""
+    """Return this task's ARN, the name of a call on Lambda, or else a name of the process."""
     if named := environ.get("TIDEGATE_RUNNER"):
         return named
     metadata = environ.get("ECS_CONTAINER_METADATA_URI_V4")

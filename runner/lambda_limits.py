@@ -1,4 +1,4 @@
-"""On Lambda: notices when a plan needs more time, memory or disk than there is, so that it moves to Fargate."""
+"""Detect on Lambda that a plan exceeds its time, memory or disk, so that it moves to Fargate."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from runner.job_record import JobRecord
 from tidegate.deploys.rules.plan_runner import Limit
 
 _SECONDS = 0.5
-#: A disk that was as full as this has refused something.
+#: A disk this full has refused a write.
 _FULL_BYTES = 16 * 1024 * 1024
 _FULL = "no space left on device"
 _VMSTAT = Path("/proc/vmstat")
-#: What is said by the code or by people, whatever the plan needs.
+#: Failures caused by the code or by people, whatever the plan's size.
 _FINAL = frozenset({"refused", "conflict"})
 
 
@@ -36,7 +36,7 @@ class LambdaLimits:
         threading.Thread(target=self._watch, name="limits", daemon=True).start()
 
     def judged(self, fault: JobFault, lines: str, record: JobRecord) -> JobFault:
-        """Return that the plan is too large for Lambda if that may be why it failed, and remember it with the job."""
+        """Return TooLargeForLambda if a limit may have caused the failure, and record it with the job."""
         self._stopped.set()
         limit = self._met(fault, lines.lower())
         if limit is None:
@@ -66,7 +66,7 @@ class LambdaLimits:
         return shutil.disk_usage(self._directory).free
 
     def _kills(self) -> int:
-        """Return how often the kernel has killed for memory: on Lambda it is this environment's own."""
+        """Return the kernel's kills for memory: on Lambda they are this environment's own."""
         try:
             lines = self._vmstat.read_text(encoding="ascii").splitlines()
         except OSError:

@@ -1,6 +1,6 @@
-"""Files that Git LFS keeps outside of the repository: fetched from the forge by LFS' batch API.
+"""Git LFS files: fetched from the VCS provider by LFS' batch API.
 
-The program ``git lfs`` is not used: it takes settings from the commit, such as where to ask (docs/decisions/0203).
+The program ``git lfs`` is not used: it reads settings of the commit, such as the server (docs/decisions/0203).
 https://github.com/git-lfs/git-lfs/blob/main/docs/api/batch.md
 """
 
@@ -27,19 +27,19 @@ _POINTER = re.compile(
     rb"version https://git-lfs\.github\.com/spec/v1\n(?:ext-[^\n]*\n)*oid sha256:([0-9a-f]{64})\nsize (\d{1,15})\n?"
 )
 _TYPE = "application/vnd.git-lfs+json"
-#: Objects of one request, as ``git lfs`` asks for, and bytes of all files: the runner's disk has 20 GiB.
+#: Objects of one request, as ``git lfs`` uses, and bytes of all files: the runner's disk has 20 GiB.
 _AT_ONCE, _MOST_BYTES = 100, 2 * 1024**3
 _SECONDS = 60.0
 _CHUNK = 1 << 20
 _FORBIDDEN = 403
-#: Answers of a forge that has no Git LFS, or none for this repository.
+#: Statuses of a VCS provider without Git LFS, or without it for this repository.
 _MISSING = frozenset({404, 405, 410, 422, 501})
 _AGAIN = "Request the plan again. If that fails too, ask an operator to check that runners can reach the VCS provider."
 
 
 @dataclass(frozen=True, slots=True)
 class _Pointer:
-    """A file that stands for another, with that one's SHA-256 and size."""
+    """An LFS pointer file, with its object's SHA-256 and size."""
 
     file: Path
     oid: str
@@ -47,7 +47,7 @@ class _Pointer:
 
 
 class _NoRedirects(HTTPRedirectHandler):
-    """Redirects would take the token along."""
+    """A redirect would pass the token on."""
 
     def redirect_request(self, *_: Any, **__: Any) -> None:
         return None
@@ -57,9 +57,9 @@ _OPENER = build_opener(_NoRedirects)
 
 
 def fetch_large_files(git: Git, token: str) -> int:
-    """Put the files in place that pointers in the working copy stand for; return how many.
+    """Replace LFS pointers in the working copy by their files; return how many.
 
-    Raise CommitRefused for what its author has to mend, and RunnerFault.
+    Raise CommitRefused if the author must fix it, and RunnerFault.
     """
     pointers = list(_pointers(git))
     if sum(each.size for each in pointers) > _MOST_BYTES:
@@ -82,7 +82,7 @@ def _pointers(git: Git) -> Iterator[_Pointer]:
 
 
 def _downloads(clone_url: str, token: str, pointers: Sequence[_Pointer]) -> Mapping[str, Any]:
-    """Return by SHA-256 how to download; what the forge does not have is missing."""
+    """Return the downloads by SHA-256; objects that the VCS provider lacks are missing."""
     objects = [{"oid": oid, "size": size} for oid, size in {each.oid: each.size for each in pointers}.items()]
     asked = {"operation": "download", "transfers": ["basic"], "hash_algo": "sha256", "objects": objects}
     headers = {"Accept": _TYPE, "Content-Type": _TYPE} | ({"Authorization": authorization(token)} if token else {})
@@ -101,8 +101,8 @@ def _downloads(clone_url: str, token: str, pointers: Sequence[_Pointer]) -> Mapp
 
 
 def _refusal(status: int) -> str | None:
-    """Return what an answer says and asks for, if asking again does not change it."""
-    if status == _FORBIDDEN:  # GitHub's answer when the quota is used up, GitLab's where rights are missing.
+    """Return the refusal in an answer, if a retry would not change it."""
+    if status == _FORBIDDEN:  # GitHub's answer for an exhausted quota, GitLab's for missing rights.
         return (
             f"The VCS provider refuses Git LFS for this repository (HTTP {status}): the quota is used up, or Tidegate "
             "may not read these files. Check both there"

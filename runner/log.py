@@ -1,6 +1,6 @@
-"""The job's log: lines go to standard output at once, to a file, and in small batches to the log store.
+"""The job's log: lines go to standard output immediately, to a file, and in small batches to the log store.
 
-What programs print before the plan's secrets are known is held back on the runner's disk (docs/decisions/0184).
+Output of programs before the plan's secrets are known is held back on the runner's disk (docs/decisions/0184).
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from runner.masking import Masker
 from runner.progress import outline
 from tidegate.deploys.rules.job import LONGEST_LOG
 
-#: Longer lines are continued on the next one, so that no reader has to hold them.
+#: Longer lines continue on the next one, so that readers need not hold them.
 LONGEST_LINE = 16_384
-#: How engines begin an error, with and without a frame around it.
+#: How engines begin an error, with and without a frame.
 _ERROR = re.compile(r"^(?:╷\n)?(?:│ )?Error: ", re.MULTILINE)
 
 
@@ -42,7 +42,7 @@ class JobLog:
         self._held: dict[str, TextIO] = {}
         self._holding = ""
         self._title = ""
-        #: Whether the masker will know more later: what is secret in the job's plan.
+        #: Whether the masker will learn the secrets of the job's plan.
         self.awaits_secrets = False
         self._passes: Callable[[str], str] = _nothing
         self.lines = 0
@@ -50,7 +50,7 @@ class JobLog:
         self.grown = threading.Condition()
 
     def write(self, content: bytes) -> None:
-        """Take some of a program's output; whole lines are emitted at once, unless it is held back."""
+        """Take program output; whole lines are emitted immediately, unless they are held back."""
         with self._lock:
             self._take(self._decoder.decode(content))
 
@@ -62,9 +62,9 @@ class JobLog:
             self._emit([piece for line in lines for piece in self._pieces(line)] + self._overlong())
 
     def hold(self, name: str, passes: Callable[[str], str] | None = None, title: str = "") -> None:
-        """Hold back what programs print, under a name, until ``release``. ``title`` is the runner's own line above it.
+        """Hold back output of programs, under a name, until ``release``. ``title`` is the runner's line above it.
 
-        ``passes`` returns what of a line is shown at once, empty for nothing.
+        ``passes`` returns the part of a line that is shown immediately, empty for nothing.
         """
         with self._lock:
             self._finish_line()
@@ -75,13 +75,13 @@ class JobLog:
             self._title = title
 
     def pause(self) -> None:
-        """Hold nothing more back, and keep what is held."""
+        """Stop holding back, and keep what is held."""
         with self._lock:
             self._finish_line()
             self._holding = self._title = ""
 
     def release(self, name: str) -> None:
-        """Emit what is held under a name, masked with all that is known now, and hold nothing more."""
+        """Emit what is held under a name, masked with all secrets known now, and stop holding back."""
         with self._lock:
             if (held := self._end_of_hold(name)) is None:
                 return
@@ -91,7 +91,7 @@ class JobLog:
             self._finish_line()
 
     def release_outline(self, name: str) -> bool:
-        """Emit which errors are held under a name, and where, without their text; tell whether anything was held."""
+        """Emit the kinds and locations of errors held under a name, without their text; tell whether there were any."""
         with self._lock:
             if (held := self._end_of_hold(name)) is None:
                 return False
@@ -100,7 +100,7 @@ class JobLog:
             return True
 
     def held(self, name: str) -> Path | None:
-        """Return the file of what is held under a name, if anything is."""
+        """Return the file that is held under a name, if any."""
         with self._lock:
             self._finish_line()
             if (held := self._held.get(name)) is None:
@@ -121,7 +121,7 @@ class JobLog:
                 self._emit([shown])
             else:
                 self._write_held(f"{line}\n")
-        if len(self._rest) > LONGEST_LINE:  # It is no progress, and is cut when it is known where secrets are in it.
+        if len(self._rest) > LONGEST_LINE:  # It is no progress, and is cut once its secrets are known.
             self._write_held(self._rest)
             self._rest = ""
 
@@ -131,7 +131,7 @@ class JobLog:
         self._held[self._holding].write(text)
 
     def end_line(self) -> None:
-        """Emit what stands after the last line break: the process that wrote it has ended."""
+        """Emit an incomplete last line: its process has ended."""
         with self._lock:
             self._finish_line()
 
@@ -144,7 +144,7 @@ class JobLog:
             self._emit(list(self._pieces(rest)))
 
     def say(self, text: str) -> None:
-        """Emit a line of the runner's own."""
+        """Emit one of the runner's own lines."""
         with self._lock:
             self._emit([f"tidegate: {line}" for line in text.splitlines()])
 
@@ -166,7 +166,7 @@ class JobLog:
         return [*pieces, line]
 
     def _overlong(self) -> list[str]:
-        """Cut pieces from an unfinished line, keeping back what may be the beginning of a secret."""
+        """Cut pieces from an incomplete line, keeping back the possible beginning of a secret."""
         pieces = []
         while len(self._rest) > LONGEST_LINE + self.masker.reach:
             cut = self.masker.safe_cut(self._rest, LONGEST_LINE)
@@ -194,7 +194,7 @@ class JobLog:
         self._is_long = self.size > LONGEST_LOG
         if self._is_long:
             text += f"tidegate: only the first {LONGEST_LOG:,} bytes are shown here; the log in S3 has all\n"
-        with suppress(OSError, ValueError):  # Nobody reads the console any more; the engine goes on.
+        with suppress(OSError, ValueError):  # The console was closed; the engine continues.
             self._console.write(text)
             self._console.flush()
 
@@ -214,14 +214,14 @@ def last_lines(path: Path, masker: Masker, count: int = 60, size: int = 12_000) 
 
 
 def error_lines(path: Path, masker: Masker) -> str:
-    """Return the end of a log as ``last_lines`` does; from the first error on, if an engine tells one there."""
+    """Return the end of a log as ``last_lines`` does; from the engine's first error on, if there is one."""
     lines = last_lines(path, masker)
     error = _ERROR.search(lines)
     return lines[error.start() :] if error else lines
 
 
 def copy_masked(source: Path, target: Path, masker: Masker, start: int = 0, end: int | None = None) -> None:
-    """Copy the lines of a log between two byte positions, masking what has become known since."""
+    """Copy the lines of a log between two byte positions, masking secrets that became known since."""
     with source.open("rb") as reading, target.open("wb") as writing:
         reading.seek(start)
         position = start

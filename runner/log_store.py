@@ -1,4 +1,4 @@
-"""Sends the job's log to the log store while the job runs."""
+"""Send the job's log to the log store while the job runs."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ BATCH_LINES = 64
 BATCH_SECONDS = 0.3
 #: DynamoDB's limit for an item is 400 KB.
 BATCH_BYTES = 200_000
-#: How long the end of a job waits for the log store. The complete log is in S3 in any case.
+#: How long the end of a job waits for the log store. The complete log goes to S3 in any case.
 DRAIN_SECONDS = 5.0
 
 
 class LogSender:
-    """Follows the log's file, so that a slow log store costs no memory, and stores what is new."""
+    """Follows the log's file, so that a slow log store costs no memory, and stores new lines."""
 
     def __init__(self, aws: Aws, table: str, job: str, log: JobLog) -> None:
         self._aws, self._table, self._job, self._log = aws, table, job, log
@@ -47,7 +47,7 @@ class LogSender:
                 self._send(file)
 
     def _wait_for_batch(self) -> bool:
-        """Wait for lines. Return False when the log has ended and all of it was sent."""
+        """Wait for lines. Return False when the log has ended and is sent completely."""
         log = self._log
         with log.grown:
             log.grown.wait_for(lambda: self._closing or log.lines > self._sent_lines)

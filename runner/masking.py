@@ -1,4 +1,4 @@
-"""Replacing secrets in everything that leaves the runner."""
+"""Replace secrets in everything that leaves the runner."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import threading
 from collections.abc import Iterable
 
 MASK = "(masked)"
-#: Shorter values ("yes", "443") stand everywhere in a log; masking them would hide the log, not the secret.
+#: Shorter values ("yes", "443") are everywhere in a log; masking them would hide the log, not the secret.
 SHORTEST_VALUE = 4
 #: The longest match of a configured pattern that is found even across the pieces of one overlong line.
 LONGEST_PATTERN_MATCH = 4096
 
-#: How credentials look that a cloud gives for a job's token. The engine asks for them itself, so their values are not
-#: known here: session tokens of STS (in Base64, which begin alike), access tokens of Google, JWTs of Azure and others.
-#: Each begins where it cannot begin again, so that they are found in linear time.
+#: The form of credentials that a cloud issues for a job's token. The engine requests them itself, so their values are
+#: not known here: session tokens of STS (in Base64, with the same beginning), access tokens of Google, JWTs of Azure
+#: and others. No pattern can begin inside a match, so the search takes linear time.
 FORMS_OF_SESSIONS = (
     r"(?:IQoJb3JpZ2lu|FwoGZXIvYXdz)[A-Za-z0-9+/=]{80,}",
     r"ya29\.[A-Za-z0-9_.-]{20,}",
@@ -28,7 +28,7 @@ class Masker:
     """Knows secrets and patterns, and replaces them in text. May be used from several threads."""
 
     def __init__(self, patterns: Iterable[str] = ()) -> None:
-        """``patterns`` are regular expressions. Raise ``re.error`` for one that is none."""
+        """``patterns`` are regular expressions. Raise ``re.error`` for an invalid one."""
         self._patterns = [re.compile(pattern).pattern for pattern in patterns]
         self._values: set[str] = set()
         self._lock = threading.Lock()
@@ -37,7 +37,7 @@ class Masker:
         self._compile()
 
     def add(self, values: Iterable[str]) -> bool:
-        """Mask these values from now on; return whether any was new. Each line of a value counts by itself."""
+        """Mask these values from now on; return whether any was new. Each line of a value is masked separately."""
         spellings = {spelling for value in values for spelling in _spellings(value)}
         with self._lock:
             new = spellings - self._values
@@ -52,7 +52,7 @@ class Masker:
         return text if expression is None else expression.sub(MASK, text)
 
     def safe_cut(self, text: str, cut: int) -> int:
-        """Return the last place up to ``cut`` where ``text`` may be cut without cutting a secret."""
+        """Return the last position up to ``cut`` where ``text`` may be cut without cutting a secret."""
         expression = self._expression
         for match in expression.finditer(text) if expression else ():
             if match.start() >= cut:
@@ -69,7 +69,7 @@ class Masker:
 
 
 def _spellings(value: str) -> Iterable[str]:
-    """Yield how ``value`` may stand in output: by lines, escaped as in JSON and HCL, in Base64."""
+    """Yield the forms of ``value`` in output: by lines, escaped as in JSON and HCL, in Base64."""
     whole = value.strip()
     if len(whole) < SHORTEST_VALUE:
         return

@@ -1,4 +1,4 @@
-"""Whether the kernel killed a process of this container for want of memory: the engine, or one of its providers."""
+"""Whether the kernel killed a process of this container for memory: the engine, or a provider."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _COUNTERS = (Path("/sys/fs/cgroup/memory.events"), Path("/sys/fs/cgroup/memory/m
 
 
 def kills(counters: tuple[Path, ...] = _COUNTERS) -> int:
-    """Return how many processes were killed so far; 0 where nobody counts."""
+    """Return how many processes were killed so far; 0 if there is no counter."""
     for counter in counters:
         try:
             lines = counter.read_text(encoding="ascii").splitlines()

@@ -1,7 +1,7 @@
-"""What a pull request's merge would give: head and base, merged here by git alone.
+"""A pull request's merge result: head and base, merged here by git.
 
-Only the commits that the merge needs are fetched whole: head, base, and what they have in common. Where that is not
-known, the history between them is fetched before, the commits without their files (docs/decisions/0120).
+Only the commits that the merge needs are fetched with files: head, base, and their merge base. If that is unknown, the
+history between them is fetched first, without files (docs/decisions/0120).
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from runner.workspace import Git, put_in_place
 from tidegate.deploys.rules.job import Job
 from tidegate.roots.rules.root import commit_sha
 
-#: Commits of each branch that are looked at before all of them are.
+#: Commits of each branch that are fetched before all of them are.
 _NEAR = 1_000
 _ALL = 2_147_483_647  # git's own word for "all".
 _NAMED = 10
-#: git asks who makes a commit, also of those that nobody will ever see.
+#: git requires a committer, also for temporary commits.
 _NOBODY = {
     f"GIT_{role}_{what}": value
     for role in ("AUTHOR", "COMMITTER")
@@ -29,9 +29,9 @@ _NOBODY = {
 
 
 def check_out_merged(git: Git, job: Job) -> Path:
-    """Put the merge of the job's commit into its base in place, and return the root's directory in it.
+    """Check out the merge of the job's commit and its base, and return the root's directory in it.
 
-    Raise MergeFailed when a person has to merge them, and RunnerFault.
+    Raise MergeFailed if a person must merge them, and RunnerFault.
     """
     head, base = commit_sha(job.sha), commit_sha(job.base_sha)
     common = [commit_sha(job.fork_sha)] if job.fork_sha else _common(git, head, base)
@@ -46,7 +46,7 @@ def check_out_merged(git: Git, job: Job) -> Path:
 
 
 def file_of(git: Git, commit: str, path: str) -> str:
-    """Return the text of a file in a commit that was fetched; nothing when there is none."""
+    """Return the text of a file in a fetched commit; empty if there is none."""
     entry = git.ask("ls-tree", "-z", commit, "--", path)[1].partition(b"\t")[0].split()
     if entry[1:2] != [b"blob"]:
         return ""
@@ -54,9 +54,9 @@ def file_of(git: Git, commit: str, path: str) -> str:
 
 
 def changed_files(git: Git, commit: str) -> frozenset[str]:
-    """Return the paths of the files in place that are not as they are in a commit that was fetched.
+    """Return the paths of checked-out files that differ from a fetched commit.
 
-    Another ``.gitattributes`` has git write all files at and below it in another form: ends of lines, or encodings.
+    A changed ``.gitattributes`` makes git write all files at and below it differently: line ends, or encodings.
     """
     changed = _paths(git.ask("diff-tree", "-r", "-z", "--name-only", "--no-renames", commit, "HEAD")[1])
     places = [posixpath.dirname(path) for path in changed if posixpath.basename(path) == ".gitattributes"]
@@ -69,7 +69,7 @@ def _paths(output: bytes) -> frozenset[str]:
 
 
 def _common(git: Git, head: str, base: str) -> list[str]:
-    """Return the best common ancestors: by the history, as the forge names one of them only."""
+    """Return the best common ancestors by the history, because the VCS provider names only one."""
     history = replace(git, directory=git.directory.with_name("history"))
     history.begin(head, "--bare")
     for depth in (_NEAR, _ALL):
@@ -87,7 +87,7 @@ def _merged(git: Git, head: str, base: str, common: list[str]) -> str:
     if head in common:
         return base
     nobody = replace(git, environ={**git.environ, **_NOBODY})
-    # The commits that were fetched know no parents. These have the same files, and what is common to both as theirs.
+    # Fetched commits are shallow. These have the same trees, and the merge base as their parent.
     parents = [word for each in common for word in ("-p", each)]
     ours, theirs = (_answer(nobody, "commit-tree", *parents, "-m", "-", f"{each}^{{tree}}") for each in (base, head))
     clean, output = nobody.ask("merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", ours, theirs, no=1)

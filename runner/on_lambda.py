@@ -1,8 +1,8 @@
 """The runner as a Lambda function: ``python -m runner.on_lambda`` is its image's entry point there.
 
-Lambda's Runtime API hands it one call after the other (AWS Lambda, Using the Lambda runtime API). Each call is a job,
-in a process of its own. Lambda gives no environment to a second job, as each is a tenant; one that gets another one all
-the same refuses it.
+It gets calls from Lambda's Runtime API (AWS Lambda, Using the Lambda runtime API). Each call is a job, in a separate
+process. Each job is a tenant, so Lambda never gives an environment to a second job; an environment that gets another
+job refuses it.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from runner.run import ExitCode
 from tidegate.aws.client import Aws, AwsError
 from tidegate.deploys.rules.plan_runner import PLAN_MINUTES, lambda_runner
 
-#: Before Lambda ends a call: for an interrupted engine, and for the report.
+#: Seconds before Lambda ends a call: for an interrupted engine, and for the report.
 _STOP_SECONDS, _RESERVE_SECONDS = 60.0, 120.0
-#: What has been answered for, or is nobody's job any more: Lambda need not call it a failure.
+#: Exit codes for answered or obsolete jobs: Lambda need not report a failure.
 _DONE = frozenset({ExitCode.REPORTED, ExitCode.NOBODY_WAITS, ExitCode.NOT_OURS})
 _KILLED = 128
-#: Names a shorter time of plans, for trials.
+#: Sets a shorter time limit of plans, for experiments.
 TRIAL_SECONDS = "TIDEGATE_TRIAL_PLAN_SECONDS"
 _EXPOSED = (
     "The plan did not start on Lambda, because another process of the environment exposes the runner's credentials "
@@ -39,7 +39,7 @@ _EXPOSED = (
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call: its id, what it is given, and when Lambda ends it (seconds since 1970)."""
+    """One call: its id, its payload, and when Lambda ends it (seconds since 1970)."""
 
     id: str
     event: Mapping[str, Any]
@@ -47,13 +47,13 @@ class Call:
 
 
 class RuntimeApi:
-    """Lambda's side: where calls come from and answers go."""
+    """Lambda's Runtime API: gives calls and takes answers."""
 
     def __init__(self, address: str) -> None:
         self._connection = http.client.HTTPConnection(address)
 
     def next(self) -> Call:
-        """Wait for the next call, however long that takes."""
+        """Wait for the next call, without a limit."""
         headers, body = self._ask("GET", "invocation/next")
         deadline = int(headers["Lambda-Runtime-Deadline-Ms"]) / 1000
         return Call(headers["Lambda-Runtime-Aws-Request-Id"], json.loads(body), deadline)
@@ -62,7 +62,7 @@ class RuntimeApi:
         self._ask("POST", f"invocation/{call.id}/response", {})
 
     def fail(self, call: Call, kind: str, message: str) -> None:
-        """Tell that a call came to no result: Lambda tells the function that is asked about failures."""
+        """Report that a call failed: Lambda passes it on to the failure destination."""
         self._ask("POST", f"invocation/{call.id}/error", {"errorType": kind, "errorMessage": message})
 
     def _ask(self, method: str, path: str, said: Mapping[str, str] | None = None) -> tuple[Mapping[str, str], bytes]:
@@ -91,7 +91,7 @@ def serve(api: RuntimeApi, environ: Mapping[str, str], run: Callable[[Mapping[st
 
 
 def job_environment(environ: Mapping[str, str], call: Call) -> dict[str, str]:
-    """Return the environment of a job: as a task's, with the time that Lambda gives it."""
+    """Return the environment of a job: as a task's, with Lambda's time limit."""
     left = call.deadline - time.time() - _RESERVE_SECONDS
     seconds = min(float(environ.get(TRIAL_SECONDS) or PLAN_MINUTES * 60), left)
     return {
@@ -113,7 +113,7 @@ def _failure(code: int) -> tuple[str, str]:
 
 
 def run_apart(environ: Mapping[str, str]) -> int:
-    """Run the runner's program in a process of its own, and return its exit code, 128 and more for a signal's."""
+    """Run the runner's program in a separate process, and return its exit code, 128 and more for a signal's."""
     if is_exposed(environ):
         return _refuse(environ)
     child = os.fork()
@@ -129,7 +129,7 @@ def run_apart(environ: Mapping[str, str]) -> int:
 
 
 def is_exposed(environ: Mapping[str, str], processes: Path = Path("/proc")) -> bool:
-    """Tell whether this user may read the credentials of the function in another process, as the engine then may."""
+    """Tell whether this user may read the function's credentials in another process, as the engine then could."""
     secret = environ.get("AWS_SECRET_ACCESS_KEY", "").encode()
     for process in processes.glob("[0-9]*") if secret else ():
         with suppress(OSError):
@@ -149,7 +149,7 @@ def _refuse(environ: Mapping[str, str]) -> int:
 
 
 if __name__ == "__main__":
-    # Before there is a child, and before anything of a job runs.
+    # Before the fork, and before anything of a job runs.
     keep_to_itself()
     with suppress(http.client.HTTPException, ConnectionError):
         serve(RuntimeApi(os.environ["AWS_LAMBDA_RUNTIME_API"]), dict(os.environ), run_apart)

@@ -1,4 +1,4 @@
-"""A plan job: its steps, by default init and plan; read the plan, store what the apply will need."""
+"""A plan job: its steps, by default init and plan; read the plan, and store what the apply needs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tidegate.deploys.rules.workflow import StepKind, WorkflowStep
 from tidegate.deploys.rules.workflow_rules import plan_problem
 from tidegate.plans.rules.plan import Artifact, Plan
 
-#: Beside the plan: where ``init`` linked the providers to, so that the apply can do without ``init``.
+#: Stored with the plan: where ``init`` linked the providers to, so that the apply can skip ``init``.
 PROVIDERS_FILE = "providers.json"
 
 _NO_BACKEND = (
@@ -33,14 +33,14 @@ _NO_BACKEND = (
     "cloud, and push again."
 )
 
-#: What the engine prints for the plan, held back until it is known which values are secret.
+#: The engine's plan output, held back until its secret values are known.
 _PLAN = "plan"
 _HELD_BACK = (
     "the rest of the engine's output is hidden, because Tidegate cannot tell which values in it are secret. To see "
     "it, plan on your own machine, or use Terraform 1.6 or later."
 )
 
-#: What the plan proper begins with; before it, the engine lists what it refreshes.
+#: The beginning of the plan proper; before it, the engine lists what it refreshes.
 _PLAN_BEGINS = re.compile(
     rb"(Terraform|OpenTofu) (used the selected providers|will perform|has compared)|No changes\.|Changes to Outputs:"
     rb"|Note: Objects have changed outside|You can apply this plan"
@@ -49,7 +49,7 @@ _PLAN_ENDS = re.compile(rb"\xe2\x94\x80{20,}|Saved the plan to: |To perform exac
 
 
 def run_plan(tools: Tools, preparation: Preparation, taken: TakenJob) -> dict[str, Any]:
-    """Run the steps of a plan job, and return the plan as the state machine takes it. Raise JobFault."""
+    """Run the steps of a plan job, and return the plan for the state machine. Raise JobFault."""
     if problem := plan_problem(taken.job.run.plan):
         raise StepFailed(f"The plan steps are invalid: {problem}. Nothing was planned.")
     engine, version = preparation.engine(taken)
@@ -57,7 +57,7 @@ def run_plan(tools: Tools, preparation: Preparation, taken: TakenJob) -> dict[st
 
 
 class Planning:
-    """The engine's steps of a plan job. ``plan`` is there once the plan is made."""
+    """The engine's steps of a plan job. ``plan`` is set once the plan is made."""
 
     plan: Plan
     #: Whether the state is locked while it is planned.
@@ -70,7 +70,7 @@ class Planning:
         self.steps = steps
 
     def result(self) -> dict[str, Any]:
-        """Run the job's steps, and return the plan as the state machine takes it. Raise JobFault."""
+        """Run the job's steps, and return the plan for the state machine. Raise JobFault."""
         log = self._tools.log
         log.awaits_secrets = True
         try:
@@ -96,7 +96,7 @@ class Planning:
             raise StateWouldBeLost(_NO_BACKEND)
 
     def make(self, engine: Engine, step: WorkflowStep) -> None:
-        """Plan, and store all of it before any other program runs: what is reviewed is what the engine planned."""
+        """Plan, and store everything before any other program runs: reviewers see exactly the engine's plan."""
         tools, job = self._tools, self._taken.job
         files = _PlanFiles(tools, job.id)
         tools.log.hold(_PLAN, PlanProgress())
@@ -129,7 +129,7 @@ class Planning:
         return start, log.size
 
     def _show_failure(self, engine: Engine, files: _PlanFiles) -> None:
-        """Show why the plan failed, if its secrets can be told, or if it failed before there were any values."""
+        """Show why the plan failed, if its secrets are known, or if it failed before there were any values."""
         kill_descendants()
         log = self._tools.log
         if files.plan.is_file():
@@ -144,7 +144,7 @@ class Planning:
         self._show_rest()
 
     def _show_rest(self) -> None:
-        """Show what is still held back as far as nothing in it can be secret: nobody will know more."""
+        """Show the part of the held output that cannot be secret: nothing more will become known."""
         log = self._tools.log
         log.awaits_secrets = False
         log.release(STEPS)
@@ -153,9 +153,9 @@ class Planning:
 
 
 def _restore_lock(tools: Tools, stored: Artifact, place: Path) -> None:
-    """Put the lock file in place that what is deployed was planned with; without it, the commit's stays.
+    """Restore the lock file with which the deployed revision was planned; without one, keep the commit's.
 
-    Raise RunnerFault for another one than was stored.
+    Raise RunnerFault if the stored one was altered.
     """
     file = tools.directory / "deployed-lock.hcl"
     try:
@@ -209,7 +209,7 @@ class _PlanFiles:
             self._tools.aws.put_object(self._tools.settings.bucket, key, json.dumps(links).encode())
 
     def write_text(self, start: int, end: int) -> None:
-        """Write the plan as people read it: the engine's words from the log, masked with all that is known now."""
+        """Write the plan's text: the engine's output from the log, masked with all secrets known now."""
         whole = self.text.with_suffix(".log")
         copy_masked(self._tools.log.path, whole, self._tools.log.masker, start, end)
         first, last = _plan_proper(whole)
@@ -220,7 +220,7 @@ class _PlanFiles:
 
 
 def _plan_proper(file: Path) -> tuple[int, int]:
-    """Return the first line of the plan proper and the one after its last; everything when there is no such line."""
+    """Return the plan proper's first line and the one after its last; everything if there is no such line."""
     first, last, number = 0, None, 0
     found = False
     with file.open("rb") as reading:

@@ -1,7 +1,7 @@
-"""What the runner reads from a plan's JSON form, however large that is.
+"""Read a plan's JSON of any size.
 
-The document is never parsed as a whole: a pattern walks over the mapped file and finds the few parts
-that matter, and only those are parsed, one after the other.
+The document is never parsed as a whole: a pattern walks over the mapped file and finds the few relevant parts, and only
+those are parsed, one after the other.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _TOKEN = re.compile(rb'("(?:[^"\\]++|\\.)*+")(\s*+:)?|([{\[])|([}\]])', re.DOTAL
 
 _WINDOW = 4 * 1024 * 1024
 
-#: Containers whose entries are parsed, by the keys that lead to them; ``*`` is any element of a list.
+#: Containers whose entries are parsed, by their keys; ``*`` is any element of a list.
 _CONTAINERS = frozenset(
     {
         "/resource_changes",
@@ -42,7 +42,7 @@ _ON_THE_WAY = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class PlanFacts:
-    """What a plan changes, and the values in it that are marked sensitive."""
+    """What a plan changes, and its sensitive values."""
 
     changes: PlannedChanges
     sensitive: frozenset[str]
@@ -101,7 +101,7 @@ def _note(parts: _Parts, container: str, key: str, entry: dict[str, Any]) -> Non
 
 
 def _reduced(resource: dict[str, Any]) -> dict[str, Any]:
-    """Return what the counts need of a resource's change, without its values."""
+    """Return a resource's change without values, for the counts."""
     change = {name: resource["change"][name] for name in ("actions", "importing") if name in resource["change"]}
     return {name: resource[name] for name in ("address", "previous_address") if name in resource} | {"change": change}
 
@@ -142,7 +142,7 @@ def _leaves(value: Any) -> Iterator[str]:
 
 
 def entries(path: Path) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Yield the entries that matter: the container's path, the entry's key (``*`` in a list), the parsed entry."""
+    """Yield the relevant entries: the container's path, the entry's key (``*`` in a list), the parsed entry."""
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
         yield from _walk(text)
 
@@ -155,7 +155,7 @@ def _walk(text: mmap.mmap) -> Iterator[tuple[str, str, dict[str, Any]]]:
         if match[3] is not None:
             if match.start() - released > _WINDOW:
                 released = match.start()
-                # Pages that were read count as the runner's memory until they are let go.
+                # Read pages count as the runner's memory until they are released.
                 text.madvise(mmap.MADV_DONTNEED)
             if skipped or (paths and paths[-1] is None):
                 skipped += 1
@@ -179,7 +179,7 @@ def _walk(text: mmap.mmap) -> Iterator[tuple[str, str, dict[str, Any]]]:
 
 
 def _parsed(entry: bytes) -> dict[str, Any]:
-    """Parse an entry. Python takes no numbers of thousands of digits, which engines write: they stay text."""
+    """Parse an entry. Python refuses numbers of thousands of digits, which engines write: they stay text."""
     try:
         parsed: dict[str, Any] = json.loads(entry)
     except ValueError:
@@ -188,7 +188,7 @@ def _parsed(entry: bytes) -> dict[str, Any]:
 
 
 def _below(paths: list[str | None], key: str) -> str | None:
-    """Return the path of the container under ``key``, or None when nothing in it matters."""
+    """Return the path of the container under ``key``, or None if nothing in it is relevant."""
     if not paths:
         return ""
     path = f"{paths[-1]}/{key}"

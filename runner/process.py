@@ -1,4 +1,4 @@
-"""Runs programs so that their output streams, an interrupt reaches them once, and nothing stays behind."""
+"""Run programs with streamed output, at most one interrupt, and no leftover processes."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from runner.faults import Interrupted, StepFailed
 from runner.interruption import Interruption
 
 _BLOCK = 65_536
-#: After a program has ended, its children may hold its output open; what they still say is read for so long, and
-#: nothing after that: one that goes on writing forever must not keep the job from its end.
+#: After a program has ended, its children may keep its output open; it is read for this long, and not after that: an
+#: endless writer must not keep the job from ending.
 _DRAIN_SECONDS = 2.0
 
 
 _OPTIONS: dict[str, Any] = {
     "stdin": subprocess.DEVNULL,
-    # A group of its own: a signal for the runner's group must not be a second interrupt for the engine.
+    # A separate group: a signal for the runner's group must not be a second interrupt for the engine.
     "start_new_session": True,
 }
 
 
 class ProcessRunner:
-    """Runs one program at a time. ``stop_seconds`` is how long an interrupted one may go on."""
+    """Runs one program at a time. ``stop_seconds`` is how long an interrupted one may run on."""
 
     def __init__(self, interruption: Interruption, sink: Callable[[bytes], None], stop_seconds: float) -> None:
         self._interruption = interruption
@@ -37,10 +37,10 @@ class ProcessRunner:
         self._stop_seconds = stop_seconds
 
     def run(self, argv: list[str], cwd: Path, environ: Mapping[str, str], output: IO[bytes] | None = None) -> int:
-        """Run a program to its end and return its exit code, negative for a signal.
+        """Run a program and return its exit code, negative for a signal.
 
-        What it prints goes to the sink; with ``output``, only its standard error does. Raise Interrupted
-        when the job is to stop before it starts, or when it does not end in time after an interrupt.
+        Its output goes to the sink; with ``output``, only its standard error does. Raise Interrupted if the job must
+        stop before it starts, or if it does not end in time after an interrupt.
         """
         process = self._interruption.started(
             argv,
@@ -68,11 +68,11 @@ class ProcessRunner:
         seconds: float,
         capture: Callable[[bytes], None] | None = None,
     ) -> int:
-        """Run the program of a step to its end, and return its exit code, negative for a signal.
+        """Run a step's program, and return its exit code, negative for a signal.
 
-        What it prints goes to the sink; with ``capture``, only its standard error does. Whatever it started and left
-        behind is killed. Raise StepFailed when it does not end within ``seconds``, Interrupted when the job is to stop
-        before it starts, or when it does not end in time after an interrupt: in both cases it is killed.
+        Its output goes to the sink; with ``capture``, only its standard error does. Processes that it leaves behind are
+        killed. Raise StepFailed if it exceeds ``seconds``, Interrupted if the job must stop before it starts, or if it
+        does not end in time after an interrupt: in both cases it is killed.
         """
         process = self._interruption.started(
             argv,
@@ -129,7 +129,7 @@ class ProcessRunner:
 
 
 class _Reader(threading.Thread):
-    """Passes what a program prints on, until it closes its output or is told to stop."""
+    """Passes on a program's output, until it closes its output or is told to stop."""
 
     def __init__(self, pipe: IO[bytes], sink: Callable[[bytes], None]) -> None:
         super().__init__(name="output", daemon=True)

@@ -1,26 +1,26 @@
-"""What of the engine's output may be shown before it is known which values are secret."""
+"""Which engine output may be shown before secret values are known."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
 
-#: Longer lines are no progress, and are not read.
+#: Longer lines are no progress, and are ignored.
 _LONGEST = 1000
 _NAME = r"[A-Za-z_][A-Za-z0-9_-]*"
-#: The keys of instances are never secret: Terraform refuses to make instances from such values.
+#: Instance keys are never secret: Terraform refuses sensitive ones.
 _KEY = r"(?:\[(?:[0-9]+|\"(?:[^\"\\]|\\.)*\")\])?"
 _ADDRESS = rf"{_NAME}{_KEY}(?:\.{_NAME}{_KEY})+"
 _ACTS = r"(?:Refreshing state|Reading|Still reading|Preparing import|Importing|Opening|Still opening|Closing)\.\.\."
 _DONE = r"(?:Read|Opening|Closing) complete after [0-9hms.]+"
 _PROGRESS = re.compile(rf"(?P<shown>{_ADDRESS}: (?:{_ACTS}|{_DONE}))(?: \[.*\])?")
 _LOCKS = re.compile(r"(?:Acquiring|Releasing) state lock\. This may take a few moments\.\.\.")
-#: What the engine says when its progress is over: from there on, lines are values.
+#: The engine's line at the end of its progress: later lines contain values.
 _TEXT_BEGINS = re.compile(
     r"(?:│ )?(?:Error|Warning): |╷|(?:Terraform|OpenTofu) (?:used the selected providers|will perform|has compared"
     r"|planned)|No changes\.|Changes to Outputs:|Note: Objects have changed outside|Planning failed"
 )
-#: The plain words of an error's first line, up to where a value could stand, and where the error is.
+#: The fixed words of an error's first line, up to a possible value, and its location.
 _DIAGNOSTIC = re.compile(r"(?:│ )?(?:Error|Warning): |╷")
 _HEADLINE = re.compile(r"(?:│ )?((?:Error|Warning): [A-Za-z][A-Za-z ,'-]{0,100})")
 _LOCATION = re.compile(r"(?:│ )? {1,4}on ([A-Za-z0-9_./-]{1,200}) line ([0-9]{1,9})")
@@ -28,13 +28,13 @@ _CONFIGURATION = (".tf", ".tofu", ".tf.json", ".tofu.json", ".hcl")
 
 
 class PlanProgress:
-    """Lines that tell how far a plan is, without the ids of what is read: these are the providers' to choose."""
+    """Progress lines of a plan, without the ids of read resources: providers choose these."""
 
     def __init__(self) -> None:
         self._over = False
 
     def __call__(self, line: str) -> str:
-        """Return what is shown of a line at once, empty for nothing."""
+        """Return the part of a line that is shown immediately, empty for nothing."""
         line = line.removesuffix("\r")
         self._over = self._over or _TEXT_BEGINS.match(line) is not None
         if self._over or len(line) > _LONGEST:
@@ -46,7 +46,7 @@ class PlanProgress:
 
 
 def outline(lines: Iterable[str]) -> Iterator[str]:
-    """Yield which errors and warnings stand in these lines, and where, without anything that could be a value."""
+    """Yield the kinds and locations of errors and warnings in these lines, without possible values."""
     for line in lines:
         if headline := _HEADLINE.match(line):
             yield headline[1].rstrip()
@@ -55,9 +55,9 @@ def outline(lines: Iterable[str]) -> Iterator[str]:
 
 
 def failed_before_values(lines: Iterable[str]) -> bool:
-    """Tell whether these lines of a failed plan are errors alone, and quote nothing but configuration.
+    """Tell whether these lines of a failed plan contain only errors, and quote only configuration.
 
-    Everybody who may read the log may read that anyway.
+    Everybody who may read the log may read the configuration anyway.
     """
     progress, errors = PlanProgress(), 0
     for line in lines:

@@ -1,4 +1,4 @@
-"""Downloads an engine's release, and accepts it only with the vendor's signature."""
+"""Download an engine's release, and accept it only with the vendor's signature."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ _AGAIN = (
 
 
 class ReleaseRefused(RunnerFault):
-    """A release that must not be used: it is not there, or it is not what the vendor signed."""
+    """A release that must not be used: it is missing, or not what the vendor signed."""
 
 
 class _NotThere(ReleaseRefused):
-    """A file that the site says it does not have."""
+    """The site reports that a file does not exist."""
 
 
 @dataclass(frozen=True, slots=True)
 class Vendor:
-    """Where an engine's releases are, and the key that signs them (its primary key's fingerprint)."""
+    """A vendor's release site, and the key that signs releases (its primary key's fingerprint)."""
 
     site: str
     folder: str

@@ -1,4 +1,4 @@
-"""Answers to the state machine: the job's result, or why there is none."""
+"""Report to the state machine: the job's result, or why there is none."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ LONGEST_MESSAGE = 4_000
 
 
 class NobodyWaits(Exception):
-    """The token was answered before, or its time has run out."""
+    """The token was settled before, or has expired."""
 
 
 class Reporter:
-    """Answers task tokens. Each method raises NobodyWaits, or AwsError when AWS cannot be reached."""
+    """Settles task tokens. Each method raises NobodyWaits, or AwsError if AWS cannot be reached."""
 
     def __init__(self, aws: Aws) -> None:
         self._aws = aws

@@ -1,4 +1,4 @@
-"""The credentials of one role, renewed for as long as the job lasts: AWS ends a chained session after an hour."""
+"""One role's credentials, renewed for as long as the job lasts: AWS ends a chained session after an hour."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from collections.abc import Callable
 from runner.faults import JobFault, RoleRefused
 from tidegate.aws.signing import Credentials
 
-#: A session is renewed in this last part of its life: 20 minutes of an hour. SDKs ask 5 minutes ahead (Go v2, the
-#: ExpiryWindow in config/resolve_credentials.go) to 15 (botocore, credentials.RefreshableCredentials), and would ask
-#: again with each call if they were given the same ones then.
+#: A session is renewed in this last part of its life: 20 minutes of an hour. SDKs refresh 5 minutes ahead (Go v2, the
+#: ExpiryWindow in config/resolve_credentials.go) to 15 (botocore, credentials.RefreshableCredentials), and would ask on
+#: each call if they got the same credentials then.
 _LAST_PART = 1 / 3
-#: After a renewal that failed, the next is tried so much later, in seconds.
+#: Seconds after a failed renewal until the next one.
 _PAUSE = 10.0
-#: The life of a session whose end is not told: AWS's shortest.
+#: The lifetime of a session with an unknown expiry: AWS's shortest.
 _SHORTEST = 900.0
 
 
 class RoleSession:
     """Credentials of one role. May be used from several threads.
 
-    ``assume`` starts a session or raises a JobFault; ``learn`` is told each session's credentials before anybody else.
+    ``assume`` starts a session or raises a JobFault; ``learn`` gets each session's credentials first, to mask them.
     ``problem`` says why the last renewal failed, empty if it did not.
     """
 
@@ -43,9 +43,9 @@ class RoleSession:
         return str(self._failed or "")
 
     def get(self) -> tuple[Credentials, float]:
-        """Return credentials and when they end, in seconds since the epoch. Raise JobFault if there are none.
+        """Return credentials and their expiry, in seconds since the epoch. Raise JobFault if there are none.
 
-        While one thread renews, which may take a minute, the others get what is valid: botocore waits for 2 seconds.
+        While one thread renews, which may take a minute, the others get valid ones: botocore waits for 2 seconds.
         """
         given = self._given
         if not self._lock.acquire(blocking=self._now() >= given[1]):
@@ -82,5 +82,5 @@ class RoleSession:
 
 
 def is_final(fault: JobFault) -> bool:
-    """Tell whether to ask again is in vain: people must mend it first."""
+    """Tell whether a retry is useless: people must fix it first."""
     return isinstance(fault, RoleRefused)

@@ -1,4 +1,4 @@
-"""One job from its hand-over to its report."""
+"""One job, from its dispatch to its report."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tidegate.aws.client import Aws, AwsError
 from tidegate.deploys.rules.job import JobKind, TakenJob, log_key
 from tidegate.deploys.rules.runner_size import out_of_memory
 
-#: How long an interrupted plan of a pull request may go on, which locks and leaves nothing.
+#: How long an interrupted pull-request plan may run on: it locks and leaves nothing.
 _SPECULATION_STOP_SECONDS = 10.0
 _NOT_CLONED = (
     "The commit has submodules, which Tidegate does not clone. If a module is in one, set clone.submodules: true in "
@@ -80,7 +80,7 @@ def run_job(
         limits.start()
     try:
         outcome = _judged(_outcome(tools, preparation, taken), log, record, limits)
-        # A beat after the answer would be refused, and be taken for the end of waiting.
+        # A heartbeat after the result would be refused, and mistaken for an abandoned job.
         heartbeat.stop()
         return _Ending(tools, sender, taken).report(outcome)
     finally:
@@ -91,7 +91,7 @@ def run_job(
 def _judged(
     outcome: dict[str, Any] | JobFault, log: JobLog, record: JobRecord, limits: LambdaLimits | None
 ) -> dict[str, Any] | JobFault:
-    """Return what a job came to: on Lambda a plan may fail as there is too little of something."""
+    """Return a job's result: on Lambda, a failed plan may have exceeded a limit."""
     if limits is None or not isinstance(outcome, JobFault):
         return outcome
     return limits.judged(outcome, last_lines(log.path, log.masker), record)
@@ -104,7 +104,7 @@ def _for_kind(settings: Settings, kind: JobKind) -> Settings:
 
 
 def _nobody_waits(tools: Tools, taken: TakenJob) -> None:
-    """Stop, unless the engine applies: that goes on to its end, to kill it would leave more unknown, not less."""
+    """Stop, unless the engine applies: killing an apply would leave more unknown, not less."""
     if not tools.interruption.applying:
         what = "apply" if taken.job.kind is JobKind.APPLY else "plan"
         tools.interruption.request(f"This {what} was cancelled or has expired.")
@@ -137,7 +137,7 @@ def _outcome(tools: Tools, preparation: Preparation, taken: TakenJob) -> dict[st
 
 
 def _explained(fault: EngineFailed, tools: Tools, taken: TakenJob, preparation: Preparation) -> EngineFailed:
-    """Return a fault with what it may come of: a module in a submodule is not there where none is cloned."""
+    """Return a fault with its possible cause: a module in a submodule is missing if submodules are not cloned."""
     if problem := _memory_problem(fault, tools, taken) or preparation.credentials_problem:
         return EngineFailed(f"{fault} {problem}")
     cloned = taken.job.run.clone.submodules or not (tools.source / ".gitmodules").is_file()
@@ -145,19 +145,19 @@ def _explained(fault: EngineFailed, tools: Tools, taken: TakenJob, preparation: 
 
 
 def _memory_problem(fault: EngineFailed, tools: Tools, taken: TakenJob) -> str:
-    """Return what to do if memory was too small, else nothing. Nobody but the kernel kills what was not interrupted."""
+    """Return what to do if memory was too small, else nothing. Only the kernel kills what was not interrupted."""
     return out_of_memory(taken.job.size) if fault.was_killed or memory.kills() > tools.kills else ""
 
 
 def _interrupted(reason: str, fault: EngineFailed) -> Interrupted:
-    """Return that the engine failed since it was interrupted. One that ended by itself has stored its state."""
+    """Return that the engine failed because of the interrupt. If it exited itself, it has stored its state."""
     interrupted = Interrupted(f"{reason} {fault}")
     interrupted.mark = "" if fault.was_killed else "ended"
     return interrupted
 
 
 class _Ending:
-    """Stores the log and reports, at the same time: neither waits for the other."""
+    """Stores the log and reports concurrently: neither waits for the other."""
 
     def __init__(self, tools: Tools, sender: LogSender, taken: TakenJob) -> None:
         self._tools, self._sender, self._taken = tools, sender, taken
@@ -190,7 +190,7 @@ class _Ending:
         reporter.fail(self._taken.token, outcome.error, message, lines, outcome.mark)
 
     def _store_log(self) -> None:
-        """Store the complete log, masked again: values that the plan marks sensitive were not known at its start."""
+        """Store the complete log, masked again: sensitive values of the plan were unknown at its start."""
         tools = self._tools
         complete = tools.directory / "complete.log"
         copy_masked(tools.log.path, complete, tools.log.masker)

@@ -1,4 +1,4 @@
-"""What the task definition and the state machine tell the runner, by environment variables."""
+"""The runner's environment variables, from the task definition and the state machine."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from tidegate.deploys.rules.aws_target import AllowedRoles, from_text
 from tidegate.deploys.rules.mask_pattern import patterns_problem
 from tidegate.roots.rules.root import EngineName
 
-#: ECS kills a task 120 s after SIGTERM (``stopTimeout``); the last 20 s are kept for the log and the report.
+#: ECS kills a task 120 s after SIGTERM (``stopTimeout``); the last 20 s are for the log and the report.
 DEFAULT_STOP_SECONDS = 100.0
 DEFAULT_HEARTBEAT_SECONDS = 5.0
 #: ``dispatch_job`` runs right after the runner's first answer; it may be throttled or retried for a while.
 DEFAULT_DISPATCH_SECONDS = 300.0
-#: The state machine says how long a job has, and otherwise it is an hour. A runner never lives longer, whoever waits.
+#: The state machine may set a job's time limit; the default is an hour. A runner never lives longer.
 DEFAULT_LIFE_SECONDS = 3600.0 + DEFAULT_DISPATCH_SECONDS
-#: As long as the state machine waits for a heartbeat: whoever is silent for longer was given up.
+#: The state machine's heartbeat time-out: a runner that is silent for longer was given up.
 DEFAULT_SILENCE_SECONDS = 60.0
 #: How long a program of a step may take.
 DEFAULT_PROGRAM_SECONDS = 900.0
@@ -32,11 +32,11 @@ class SettingsError(Exception):
 class Settings:
     """The runner's settings. Durations are in seconds.
 
-    ``runner_variables`` are the names of variables that the installation has for the engine of deploys, those of
+    ``runner_variables`` are the names of the installation's variables for the engine of deploys, those of
     ``secret_variables`` among them are masked. ``release_keys`` is a directory with ``terraform.asc`` and ``tofu.asc``;
-    ``engine_cache`` is where downloaded engines are kept, None for the job's own directory. ``allow_local_state`` lets
-    roots be planned whose state is lost with the runner. ``target_roles`` are those that roots may name.
-    ``plan_seconds`` is the time of a plan on Lambda, 0 elsewhere.
+    ``engine_cache`` is where downloaded engines are kept, None for the job's own directory. ``allow_local_state``
+    allows roots whose state is lost with the runner. ``target_roles`` are those that roots may name. ``plan_seconds``
+    is the time limit of a plan on Lambda, 0 elsewhere.
     """
 
     job: str

@@ -1,7 +1,7 @@
-"""A speculative plan: what the merge of a pull request would change, without running the pull request's own code.
+"""A speculative plan: a pull request's merge result, planned without running the pull request's own code.
 
-It is a plan job with less: nothing is locked or written, no workspace is made, and what the files of the root could
-run or fetch is looked at before the engine sees them (docs/security.md).
+It is a restricted plan job: nothing is locked or written, no workspace is created, and the root's files are inspected
+for programs and remote code before the engine reads them (docs/security.md).
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from tidegate.pull_requests.rules.untrusted_code import locked_providers
 #: What a step's command may name without running it.
 _DATA = (".hcl", ".json", ".md", ".tf", ".tfvars", ".tofu", ".txt", ".yaml", ".yml")
 
-#: Where Python looks for what a program imports, and what it takes; the options that keep it from its own directory.
+#: Where Python searches for imports, and which files it loads; the options that exclude its own directory.
 _PYTHON, _IMPORTED = ".py", (".py", ".pyc", ".so")
 _ISOLATED = re.compile(r"-[A-HJ-OQ-Za-z]*[IP][A-Za-z]*")
 
 
 def run_speculative_plan(tools: Tools, preparation: Preparation, taken: TakenJob) -> dict[str, Any]:
-    """Run the steps of a plan for a pull request; return the plan as the state machine takes it. Raise JobFault."""
+    """Run the steps of a plan for a pull request; return the plan for the state machine. Raise JobFault."""
     job = taken.job
     if problem := plan_problem(job.run.plan):
         raise StepFailed(f"The plan steps are invalid: {problem}. Nothing was planned.")
@@ -60,7 +60,7 @@ def run_speculative_plan(tools: Tools, preparation: Preparation, taken: TakenJob
 
 
 def _allowed(job: Job, locked: Collection[str]) -> Allowed:
-    """Return what the plan may use: also modules of the other repositories that the default branch's file lists."""
+    """Return what the plan may use, including modules of other repositories in the default branch's configuration."""
     listed = (pattern for address in other_addresses(job) for pattern in patterns_of(address))
     return Allowed(job.allowed_providers, (*(job.allowed_modules or ()), *listed), locked)
 
@@ -93,15 +93,15 @@ class _Speculating(Planning):
             super().make(engine, step)
 
     def _init(self, engine: Engine, step: WorkflowStep) -> None:
-        """Initialize, with a look at everything that comes from somewhere before it could run."""
-        # Once more: programs may have run since.
+        """Initialize, inspecting everything from outside before it could run."""
+        # Again: programs may have run since.
         uses_modules = self._inspection.files()
         self._inspection.settings(step.extra_args)
         if uses_modules:
             with self._preparation.modules_access(self._taken) as environ:
                 engine.get(environ)
             self._inspection.modules()
-        # What was looked at is what is used: no module is fetched once more.
+        # Only inspected modules are used: none is fetched again.
         engine.init({}, (*step.extra_args, "-get=false"), readonly=False)
         self._inspection.providers()
         self.check_backend(engine)
@@ -123,7 +123,7 @@ class _Speculating(Planning):
 
 
 class _Guard:
-    """Keeps steps from running programs of the repository in the form that the pull request gives them.
+    """Keeps steps from running the repository's programs as the pull request has them.
 
     ``clock`` is a file that it makes.
     """
@@ -134,9 +134,9 @@ class _Guard:
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        """Note when the engine runs: data sources write files, such as archives, which are programs to Python."""
+        """Record when the engine runs: data sources write files, such as archives, that could be programs."""
         before = began = self._now()
-        while began == before:  # Nothing that was written before is of this time: file systems count milliseconds.
+        while began == before:  # No earlier file may have this time: file systems count milliseconds.
             began = self._now()
         try:
             yield
@@ -144,7 +144,7 @@ class _Guard:
             self._spans.append((began, self._now()))
 
     def _now(self) -> int:
-        """Return the time as the file system tells it, which a program cannot choose for a file."""
+        """Return the file system's time, which a program cannot choose for a file."""
         self._clock.touch()
         return self._clock.stat().st_ctime_ns
 
@@ -158,7 +158,7 @@ class _Guard:
         return bool(self._git.ask("ls-tree", "-z", "HEAD", "--", self._name(file))[1])
 
     def _check_home(self) -> None:
-        """Raise CodeRefused when the engine has written where programs look for their settings."""
+        """Raise CodeRefused if the engine has written where programs read settings."""
         written = next((file for file in sorted(self._home.rglob("*")) if self._is_written(file)), None)
         if written is not None:
             raise CodeRefused(
@@ -167,7 +167,7 @@ class _Guard:
             )
 
     def check(self, argv: Sequence[str]) -> None:
-        """Raise CodeRefused when a command names such a file, or could read one of which it is not told."""
+        """Raise CodeRefused if a command names such a file, or could read one implicitly."""
         self._check_home()
         for word in argv:
             place = self._root / word
@@ -193,7 +193,7 @@ class _Guard:
         return place.relative_to(self._top).as_posix()
 
     def _check_imports(self, argv: Sequence[str], directory: Path) -> None:
-        """Raise CodeRefused when Python may find what the pull request changes, as it looks into this directory."""
+        """Raise CodeRefused if Python could import a changed file, because it searches this directory."""
         if any(_ISOLATED.fullmatch(word) for word in argv[1:2]):
             return
         for name in sorted(self._changed):

@@ -1,4 +1,4 @@
-"""What the program of an ``env`` step printed, as variables."""
+"""The output of an ``env`` step's program, as variables."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ LONGEST_OUTPUT = 100_000
 
 
 class Captured:
-    """Takes what a program prints, up to a limit: more is read and thrown away."""
+    """Captures a program's output up to a limit: more is read and dropped."""
 
     def __init__(self) -> None:
         self._content = bytearray()
@@ -22,7 +22,7 @@ class Captured:
         self._content += block[:room]
 
     def text(self) -> str:
-        """Return all of it. Raise ValueError, with a clause that tells nothing of it, for what is no usable text."""
+        """Return all of it. Raise ValueError for unusable text, with a clause that does not reveal it."""
         if self._too_long:
             raise ValueError(f"its program printed more than {LONGEST_OUTPUT:,} bytes")
         try:

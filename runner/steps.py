@@ -1,4 +1,4 @@
-"""The steps of a job, in their order: the engine's own work, and programs around it."""
+"""The steps of a job, in order: the engine's own work, and programs around it."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from tidegate.deploys.rules.job import Job
 from tidegate.deploys.rules.workflow import RunOn, StepKind, WorkflowStep
 from tidegate.deploys.rules.workflow_rules import name_problem, substituted, unknown_variable
 
-#: Of the time of a job, what programs beside the engine must leave to report what the engine did.
+#: Seconds of a job's time that other programs must leave for reporting the engine's result.
 REPORT_SECONDS = 180
-#: What programs print before the plan, held back until its secrets are known.
+#: Output of programs before the plan, held back until its secrets are known.
 STEPS = "steps"
 _LONGEST_SHOWN = 200
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
-#: Does one of the engine's steps, with the engine as it stands then: with all variables, and the step's own.
+#: Does one of the engine's steps, with the current engine: with all variables, and the step's own.
 Act = Callable[[Engine, WorkflowStep], None]
 
 #: Raises JobFault for a program that must not run.
@@ -34,10 +34,10 @@ Guard = Callable[[Sequence[str]], None]
 
 
 class StepRunner:
-    """Runs steps, with the variables that the job has and that its steps set. ``engine`` is the one without these."""
+    """Runs steps, with the variables of the job and of its steps. ``engine`` is the one without these."""
 
     def __init__(self, tools: Tools, engine: Engine, job: Job, guard: Guard = lambda _argv: None) -> None:
-        """Raise StepFailed when the job has variables that nobody may set."""
+        """Raise StepFailed if the job has a forbidden variable."""
         self._guard = guard
         self._tools = tools
         self._engine = engine
@@ -52,9 +52,9 @@ class StepRunner:
         self._environ["TIDEGATE_PLAN_FILE"] = str(file)
 
     def run(self, steps: Sequence[WorkflowStep], acts: Mapping[StepKind, Act]) -> JobFault | None:
-        """Run the steps that are due, to the last one, and return what failed first; None when nothing did.
+        """Run the steps that are due, and return the first failure; None without one.
 
-        Once the job is to stop, nothing more is started.
+        Once the job must stop, nothing more is started.
         """
         failure: JobFault | None = None
         for position, step in enumerate(steps):
@@ -69,7 +69,7 @@ class StepRunner:
     def _failed(
         self, step: WorkflowStep, fault: JobFault, first: JobFault | None, later: Sequence[WorkflowStep]
     ) -> JobFault | None:
-        """Return what has failed first by now. What others print afterwards must not hide its words."""
+        """Return the first failure so far. Later output must not hide its message."""
         log = self._tools.log
         log.end_line()
         if step.ignore_errors and not isinstance(fault, Interrupted):
@@ -118,7 +118,7 @@ class StepRunner:
         try:
             self._run_program(step, argv, environ, capture)
         except BaseException:
-            tools.log.release(STEPS)  # Whoever has to mend it must see it, and nobody will know more.
+            tools.log.release(STEPS)  # Its author must see it, and no more secrets will become known.
             raise
         tools.log.pause()
 
@@ -161,7 +161,7 @@ class StepRunner:
 
 
 def job_variables(job: Job) -> dict[str, str]:
-    """Return what every program of a job may know of it, the engine included."""
+    """Return the variables about the job for every program, including the engine."""
     return {
         "TIDEGATE_ENVIRONMENT": job.run.environment,
         "TIDEGATE_STACK": job.stack,
@@ -189,7 +189,7 @@ def _name(step: WorkflowStep) -> str:
 
 
 def _shown(step: WorkflowStep) -> str:
-    """Return a step's command in one line, as it is configured: what is filled in may be a secret."""
+    """Return a step's command in one line, as configured: filled-in values may be secret."""
     text = " ".join(step.command)
     shown = text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
     return _UNPRINTABLE.sub(lambda match: repr(match[0])[1:-1], shown)

@@ -1,6 +1,6 @@
-"""Submodules of the job's commit: fetched like the repository itself, from the repositories that the file lists.
+"""Submodules of the job's commit: fetched like the repository itself, from the configured repositories.
 
-git's own ``submodule`` command is not used: it takes settings from the commit, and is a shell script's heir
+git's own ``submodule`` command is not used: it reads settings of the commit, and derives from a shell script
 (docs/decisions/0203).
 """
 
@@ -25,7 +25,7 @@ _MOST, _DEEPEST = 100, 5
 
 
 def check_out_submodules(git: Git, job: Job) -> None:
-    """Put the submodules of the commit that is in place in theirs. Raise CommitRefused and RunnerFault."""
+    """Check out the submodules of the checked-out commit. Raise CommitRefused and RunnerFault."""
     known = _known(addresses(job))
     ahead, seen = [(git, 0)], 0
     while ahead:
@@ -49,7 +49,7 @@ def check_out_submodules(git: Git, job: Job) -> None:
 
 
 def _advice(job: Job, address: str) -> str:
-    """Return what to do about a submodule that is not listed: only repositories beside the job's own can be."""
+    """Return what to do about an unlisted submodule: only repositories of the same owner can be listed."""
     if address.rpartition("/")[0] in _forms(job.clone_url.rpartition("/")[0]):
         return "Add the repository there, or remove the submodule."
     beside = job.repository.rpartition("/")[0]
@@ -57,9 +57,9 @@ def _advice(job: Job, address: str) -> str:
 
 
 def with_files_of_submodules(changed: frozenset[str], top: Path) -> frozenset[str]:
-    """Return changed paths with all files below those that are directories: a submodule at another commit.
+    """Return changed paths with all files below directories among them: a submodule at another commit.
 
-    With another ``.gitmodules`` each of them may come from elsewhere.
+    With a changed ``.gitmodules`` each submodule may come from elsewhere.
     """
     moved = {top / path for path in changed}
     if _FILE in changed:
@@ -76,7 +76,7 @@ def _check_out(above: Git, path: str, commit: str, address: str) -> Git:
     try:
         git.fetch(commit)
     except RunnerFault as fault:
-        git.fetch("HEAD")  # Where that works, neither the forge nor the network failed.
+        git.fetch("HEAD")  # If that works, neither the VCS provider nor the network failed.
         raise CommitRefused(
             f"The submodule {path!a} is at the commit {commit}, which its repository does not contain. Push that "
             "commit there, or update the submodule."
@@ -115,7 +115,7 @@ def _urls(git: Git) -> Mapping[str, str]:
 
 
 def _absolute(url: str, above: str) -> str:
-    """Return a URL as it is, and a relative one from the address of the repository that has it."""
+    """Return an absolute URL unchanged, and a relative one resolved against its repository's URL."""
     if not url.startswith(("./", "../")):
         return url
     parts = urlsplit(above)

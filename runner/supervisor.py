@@ -1,8 +1,8 @@
-"""The runner's parent process: it ends a job whose interpreter no longer answers, or whose time is over.
+"""The runner's parent process: it ends a job whose interpreter hangs, or that exceeds its time limit.
 
 The job runs in a child (docs/decisions/0183). A C call or a regular expression that holds the interpreter's lock stops
-its threads and its signal handlers, so nothing in that process could end it. The parent reads nothing that comes from
-outside: it waits, and it signals.
+its threads and signal handlers, so nothing in that process could end it. The parent reads no external input: it only
+waits and signals.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from pathlib import Path
 from runner.descendants import children_of
 from runner.run import ExitCode
 
-#: Signs of life in each limit of silence.
+#: Heartbeats of the child in each silence limit.
 _SIGNS = 12
-#: Who was told to stop shows within this part of it whether it can: the rest of ECS's 120 s is the engine's.
+#: A child that was told to stop must respond within this part of it: the rest of ECS's 120 s is the engine's.
 _SILENCE_WHEN_TOLD = 0.25
-#: What the job keeps of its time to stop for its log and its report (``settings.DEFAULT_STOP_SECONDS``).
+#: Seconds of the stop time that the job keeps for its log and report (``settings.DEFAULT_STOP_SECONDS``).
 _REPORT_SECONDS = 15.0
 _KILLED = 128
 _BLOCK = 65_536
@@ -36,7 +36,7 @@ _PR_SET_PDEATHSIG = 1
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """In seconds: how long the job may go on in all, show no heartbeat, and take to stop."""
+    """In seconds: how long the job may run, be silent, and take to stop."""
 
     life: float
     silence: float
@@ -44,7 +44,7 @@ class Limits:
 
 
 def supervised(job: Callable[[], int], limits: Limits) -> int:
-    """Run ``job`` in a child, and return its exit code; ``ExitCode.STUCK`` when it had to be killed.
+    """Run ``job`` in a child, and return its exit code; ``ExitCode.STUCK`` if it was killed.
 
     The child returns from here as well, with the job's own.
     """
@@ -88,11 +88,11 @@ def _show_life(writing: int, seconds: float) -> None:
 
 
 class _Supervisor:
-    """Waits for the child. ``life`` is where it shows its signs, ``waking`` where the numbers of signals come."""
+    """Waits for the child. ``life`` receives its heartbeats, ``waking`` the numbers of signals."""
 
     def __init__(self, child: int, life: int, waking: int, limits: Limits) -> None:
         self._child, self._life, self._waking, self._limits = child, life, waking, limits
-        #: What is read: these two, and what programs of a stuck job print, as nobody else reads it any more.
+        #: What is read: these two, and the output of a stuck job's programs, which would block otherwise.
         self._watched = [life, waking]
         self._begun = self._seen = time.monotonic()
         self._told: float | None = None
@@ -154,7 +154,7 @@ class _Supervisor:
             self._interrupt(program)
 
     def _interrupt(self, program: int) -> None:
-        """Interrupt a program as its runner would, once, and read what it prints: it would wait for a reader."""
+        """Interrupt a program as its runner would, once, and read its output: it would block otherwise."""
         _say("the runner is unresponsive; interrupting its program")
         self._interrupted.add(program)
         for number in (1, 2):
@@ -168,7 +168,7 @@ class _Supervisor:
 
 
 def _runs(process: int) -> bool:
-    """Tell whether a process has not ended: one that nobody waits for stays a child of the stuck one."""
+    """Tell whether a process runs: an unreaped one stays a child of the stuck one."""
     try:
         state = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:

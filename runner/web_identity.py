@@ -1,4 +1,4 @@
-"""Who the engine is to the clouds by a token of its job: the variables that say so, and the files that they name."""
+"""The engine's cloud identities by its job's tokens: environment variables, and the files that they name."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tidegate.deploys.rules.targets import Cloud
 _TOKEN_TYPE = "urn:ietf:params:oauth:token-type:jwt"  # noqa: S105  # A kind of token, and none.
 _EXCHANGE = "https://sts.googleapis.com/v1/token"
 _IMPERSONATION = "https://iamcredentials.googleapis.com/v1/projects/-/serviceAccounts/{}:generateAccessToken"
-#: What STS answers of a token (botocore's model of AssumeRoleWithWebIdentity), and what is then to be done.
+#: Errors of STS for a token (botocore's model of AssumeRoleWithWebIdentity), with what to do.
 _ADVICE = {
     "AccessDenied": (
         "Its trust policy must allow sts:AssumeRoleWithWebIdentity, sts:TagSession and sts:SetSourceIdentity for "
@@ -35,17 +35,17 @@ _ADVICE = {
     "IDPRejectedClaim": "The IAM OpenID Connect provider rejects a claim of this token",
     **ADVICE,
 }
-#: AWS could not fetch the issuer's keys, which may pass.
+#: AWS could not fetch the issuer's keys, which may be temporary.
 _UNREACHABLE = "IDPCommunicationError"
 
 
 def web_identity(
     aws: Aws, settings: Settings, taken: TakenJob, directory: Path, now: Callable[[], float] = time.time
 ) -> Mapping[str, str]:
-    """Return variables that say who the engine is by its job's tokens, in files that only this user can read.
+    """Return the variables of the engine's identities by its job's tokens, in files that only this user can read.
 
-    Raise RoleRefused for what the installation does not allow, before anything is written, and for a role of AWS that
-    does not let the token in; RunnerFault for what may pass.
+    Raise RoleRefused if the installation does not allow them (before anything is written), or an AWS role does not
+    trust the token; RunnerFault for a temporary failure.
     """
     job = taken.job
     wanted = _wanted(job)
@@ -66,7 +66,7 @@ def web_identity(
 
 
 def takes_sessions(job: Job) -> bool:
-    """Tell whether the engine takes sessions by the job's tokens itself: nobody here knows their credentials."""
+    """Tell whether the engine itself exchanges the job's tokens: the runner does not know its credentials."""
     return bool(_wanted(job))
 
 
@@ -106,7 +106,7 @@ def _of_aws(job: Job, token: Path) -> Mapping[str, str]:
 
 
 def _of_google(job: Job, token: Path) -> Mapping[str, str]:
-    """Return the file that Google's libraries take: how the token is exchanged for one of the service account."""
+    """Return the file for Google's libraries: how to exchange the token for one of the service account."""
     assert job.run.google is not None  # noqa: S101  # For the type checker.
     configuration = {
         "type": "external_account",
@@ -137,7 +137,7 @@ def _role(job: Job) -> str:
 
 
 def _try_role(aws: Aws, job: Job, token: str) -> None:
-    """Ask for a session once: its role says at once, and in words, what the engine would find out in its middle."""
+    """Request a session once: the role answers immediately what the engine would only find out later."""
     try:
         aws.assume_role_with_web_identity(_role(job), session_name(job), token)
     except AwsError as error:

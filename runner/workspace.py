@@ -1,6 +1,6 @@
-"""The job's working copy: one commit of the repository, fetched without trusting the repository.
+"""The job's working copy: one commit of the repository, fetched as untrusted.
 
-git runs in the environment that ``tidegate.vcs.git.environment`` makes for every program.
+git runs in the environment of ``tidegate.vcs.git.environment``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tidegate.deploys.rules.job import Job
 from tidegate.roots.rules.root import commit_sha, directory
 from tidegate.vcs.git import environment as git
 
-#: Runs a program: arguments, directory, environment, and a file for its standard output, else that goes to the log.
+#: Runs a program: arguments, directory, environment, and a file for its standard output instead of the log.
 Run = Callable[[list[str], Path, Mapping[str, str], IO[bytes] | None], int]
 
 #: Links that a path may lead through, as on Linux.
@@ -26,7 +26,7 @@ _FETCH = ("fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--no-auto
 
 @dataclass(frozen=True, slots=True)
 class Git:
-    """git in one directory, which ``begin`` makes. Its complaints go to the log."""
+    """git in one directory, created by ``begin``. Its messages go to the log."""
 
     run: Run
     environ: Mapping[str, str]
@@ -34,7 +34,7 @@ class Git:
     clone_url: str
 
     def begin(self, commit: str, *options: str) -> None:
-        """Make the directory a repository for commits of this one's kind. Raise RunnerFault."""
+        """Initialize the directory as a repository with this one's object format. Raise RunnerFault."""
         self.directory.mkdir()
         object_format = "sha1" if len(commit) == 40 else "sha256"  # noqa: PLR2004  # Hexadecimal digits of SHA-1.
         self.do("init", "--quiet", "--template=", f"--object-format={object_format}", *options)
@@ -44,7 +44,7 @@ class Git:
         fetch = (*_FETCH, *options, "--end-of-options", self.clone_url, *commits)
         if not (self._run(fetch, None) and self._run(fetch, None)):
             return
-        # It failed twice. Without the check of objects it works: then they were refused, and the forge answers.
+        # It failed twice, but works without the check of objects: so these were refused.
         if self._run(("-c", "fetch.fsckObjects=false", *fetch), None):
             raise RunnerFault("git fetch failed: see the log.")
         raise CommitRefused(
@@ -53,12 +53,12 @@ class Git:
         )
 
     def do(self, *arguments: str) -> None:
-        """Run a command. Raise RunnerFault when it fails."""
+        """Run a command. Raise RunnerFault if it fails."""
         if self._run(arguments, None):
             raise RunnerFault(f"git {arguments[0]} failed: see the log.")
 
     def ask(self, *arguments: str, no: int | None = None) -> tuple[bool, bytes]:
-        """Return whether a command succeeded, and its output. Raise RunnerFault for other exit codes than ``no``."""
+        """Return whether a command succeeded, and its output. Raise RunnerFault for exit codes other than ``no``."""
         with (self.directory.parent / "answer").open("w+b") as output:
             code = self._run(arguments, output)
             if code not in {0, no}:
@@ -73,9 +73,9 @@ class Git:
 def git_environment(
     environ: Mapping[str, str], home: Path, job: Job, token: str, *, helper: str = ""
 ) -> dict[str, str]:
-    """Return the environment of git for a job, with its token, or with the ``helper`` that is asked for one.
+    """Return the environment of git for a job, with its token, or with a credential ``helper``.
 
-    Raise RunnerFault when the job's address must not be used with a token.
+    Raise RunnerFault if the job's URL must not be used with a token.
     """
     if refused := git.refusal(job.clone_url):
         raise RunnerFault(refused)
@@ -84,25 +84,25 @@ def git_environment(
 
 
 def addresses(job: Job) -> tuple[str, ...]:
-    """Return the addresses of all repositories that a job may clone, its own first."""
+    """Return the URLs of all repositories that a job may clone, its own first."""
     return job.clone_url, *other_addresses(job)
 
 
 def other_addresses(job: Job) -> tuple[str, ...]:
-    """Return the addresses of the other repositories that a job may clone: those of its own, with other names."""
+    """Return the URLs of the other repositories that a job may clone: its own URL with other names."""
     before, name, after = job.clone_url.rpartition(job.repository)
     return tuple(f"{before}{other}{after}" for other in job.other_repositories) if name else ()
 
 
 def plain_address(url: str) -> str:
-    """Return the form of an address that is compared: a repository's is written with and without ``.git``."""
+    """Return the canonical form of a URL, without ``.git``."""
     return url.rstrip("/").removesuffix(".git")
 
 
 def check_out(git: Git, job: Job) -> Path:
     """Fetch the job's commit, and its base if it has one, and return the root's directory in it.
 
-    Raise CommitRefused for what its author has to mend, and RunnerFault.
+    Raise CommitRefused if the author must fix it, and RunnerFault.
 
     The whole tree of that one commit is fetched: a root may use ``../modules`` and read any file
     (docs/decisions/0022).
@@ -114,16 +114,16 @@ def check_out(git: Git, job: Job) -> Path:
 
 
 def put_in_place(git: Git, commit: str, root_directory: str) -> Path:
-    """Write the files of a commit that is there, and return the root's directory. Raise CommitRefused, RunnerFault."""
+    """Check out a fetched commit, and return the root's directory. Raise CommitRefused, RunnerFault."""
     git.do("checkout", "--quiet", "--force", "--detach", commit)
     return _inside(git.directory, root_directory)
 
 
 def place_in(top: Path, path: Path) -> Path | None:
-    """Return where a path leads, through all links; None when that is not in ``top``, or is nowhere."""
+    """Return where a path leads through all links; None if that is outside of ``top``, or does not exist."""
     try:
         place = path.resolve()
-    except RuntimeError:  # What Python before 3.13 raises for a link that leads to itself.
+    except RuntimeError:  # Python before 3.13 raises this for a link cycle.
         return None
     return place if place.is_relative_to(top.resolve()) else None
 
@@ -145,7 +145,7 @@ def links_on(path: Path) -> Iterator[Path]:
 
 
 def _inside(target: Path, root_directory: str) -> Path:
-    """Return the root's directory. Raise CommitRefused for a link that leads out of the repository, and for none."""
+    """Return the root's directory. Raise CommitRefused if it is missing or a link leaves the repository."""
     root = place_in(target, target / directory(root_directory))
     if root is None:
         raise CommitRefused(
