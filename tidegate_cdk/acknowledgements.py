@@ -1,4 +1,4 @@
-"""Findings of cdk-nag that stand, each with the reason. Everything else fails ``make lint``."""
+"""Accepted findings of cdk-nag, each with the reason. Everything else fails ``make lint``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SPECULATIVE = (
     *(f"plans/{jobs}/*" for jobs in SPECULATIVE_ATTEMPTS),
     *(f"logs/{jobs}.txt" for jobs in SPECULATIVE_ATTEMPTS),
 )
-#: The files of policies, and the plans that they are checked against.
+#: The policy files, and the plans that they evaluate.
 _POLICIES = (
     "policies/*",
     "configuration/policies/*",
@@ -33,7 +33,7 @@ _ONE_PREFIX = "One prefix of one bucket; a job's id follows it."
 
 
 def acknowledge_findings(tidegate: Tidegate) -> None:
-    """Say for each finding why it stands."""
+    """Acknowledge each finding with its reason."""
     _for_all(tidegate)
     _functions(tidegate)
     _runners(tidegate)

@@ -1,7 +1,6 @@
-"""The alarms. Each says in its description what it means, and which part of docs/operations.md says what to do.
+"""The alarms. Each describes its meaning, and names the part of docs/operations.md with the remedy.
 
-An alarm costs for each metric that it looks at (docs/costs.md), so functions that say the same in their logs are
-counted by one metric.
+An alarm costs for each of its metrics (docs/costs.md), so one metric counts functions with the same log line.
 """
 
 from __future__ import annotations
@@ -23,14 +22,14 @@ from tidegate_cdk.function_specs import FUNCTION_OF, SPECS
 from tidegate_cdk.messaging import Messaging
 
 _PERIOD = Duration.minutes(5)
-#: Functions that publish to the audit topic, and say AuditUnavailable in their log when they cannot.
+#: Functions that publish to the audit topic, and log AuditUnavailable if that fails.
 _AUDITING = tuple(spec.name for spec in SPECS if Capability.AUDIT in spec.capabilities)
 #: Functions that may end a deployment with an unknown outcome.
 _ENDS = ("record_result", "record_outcome", "execution_closed", "reconcile")
 _ENDING = tuple(sorted({FUNCTION_OF[verb] for verb in _ENDS}))
-#: What tidegate.deploys.adapters.event_publisher says in the log when the event bus takes no event.
+#: The log message of tidegate.deploys.adapters.event_publisher if the event bus accepts no event.
 _LOST_EVENT = "EventBridge rejected an event"
-#: What is in each dead-letter queue.
+#: The contents of each dead-letter queue.
 _DEAD = {
     "Queued": "Processing pushes, buttons or queue positions failed after several attempts",
     "Ordered": "Check runs, queues or gates could not be brought up to date after several tries",
@@ -39,9 +38,9 @@ _DEAD = {
 
 
 class Alarms(Construct):
-    """Alarms on what people must know of. All go to the alarm topic.
+    """Alarms for operators. All go to the alarm topic.
 
-    ``docs`` is where people read docs/, ``dashboard`` the address of the dashboard, or empty.
+    ``docs`` is the URL of docs/, ``dashboard`` that of the dashboard, or empty.
     """
 
     def __init__(
@@ -73,7 +72,7 @@ class Alarms(Construct):
             self._alarm(f"{construct_id}DeadLetters", "dead-letters", _DEAD[construct_id], metric)
 
     def _failed(self, machine: AslStateMachine) -> None:
-        """Watch for executions that fail. Their waits end long before the time limit of an execution, if it has one."""
+        """Alarm on failed executions. Their waits end long before an execution's time limit, if it has one."""
         what = f"An execution of {machine.name} failed with an internal error"
         failed = machine.machine.metric_failed(period=_PERIOD, statistic="Sum")
         self._alarm(f"{machine.node.id}Failed", "failed-executions", what, failed)
@@ -88,8 +87,8 @@ class Alarms(Construct):
         self._alarm("WebhookErrors", "webhook-errors", what, every)
 
     def _outcome_unknown(self, functions: Mapping[str, lambda_.Function]) -> None:
-        """Watch the bus, where whichever function records the state announces it, and the log for what it refused."""
-        # Named, as the metric has the rule's name: a reference to a rule of such a bus is BUS|RULE.
+        """Alarm on the event bus, where the state is published, and on the log line if that fails."""
+        # Named, because the metric has the rule's name: a reference to a rule of such a bus is BUS|RULE.
         name = f"{self._prefix}-outcome-unknown"
         events.Rule(
             self,
@@ -125,7 +124,7 @@ class Alarms(Construct):
     def _lines(
         self, names: Iterable[str], functions: Mapping[str, lambda_.Function], metric: str, pattern: logs.IFilterPattern
     ) -> cloudwatch.Metric:
-        """Count the lines that match in the logs of these functions, all by one metric of the installation's own."""
+        """Count matching log lines of these functions in one custom metric."""
         for name in names:
             logs.MetricFilter(
                 self,
@@ -150,7 +149,7 @@ class Alarms(Construct):
             alarm_description="\n".join([f"{what}.", *links]),
             metric=metric,
             threshold=1,
-            # Data may come after their period ended, and FILL has judged it by then: it is judged again.
+            # Data may come after their period, when FILL was already evaluated: it is evaluated again.
             evaluation_periods=3,
             datapoints_to_alarm=1,
             comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
@@ -161,7 +160,7 @@ class Alarms(Construct):
 
 
 def _sum(metrics: Mapping[str, cloudwatch.Metric]) -> cloudwatch.MathExpression:
-    """Return the sum of metrics that may have no data: without FILL, none of them counts while one has none."""
+    """Return the sum of metrics that may have no data: without FILL, a missing one hides all."""
     return cloudwatch.MathExpression(
         expression=" + ".join(f"FILL({name}, 0)" for name in metrics), using_metrics=dict(metrics), period=_PERIOD
     )

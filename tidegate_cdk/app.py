@@ -1,6 +1,7 @@
-"""Entry of the CDK app: ``python tidegate_cdk/app.py`` writes the template to cdk.out, without node being installed.
+"""The CDK app's entry point: ``python tidegate_cdk/app.py`` writes the template to cdk.out, without node on the
+machine.
 
-It ends with 2, and one line, where a setting cannot be used.
+It exits with 2, and one line, for an invalid setting.
 """
 
 import sys

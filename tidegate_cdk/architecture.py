@@ -1,4 +1,4 @@
-"""The machines that functions and runners run on, and what each of AWS's and Python's parts calls them."""
+"""The CPU architectures of functions and runners, and their names in AWS and Python."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from aws_cdk import aws_lambda as lambda_
 
 @dataclass(frozen=True, slots=True)
 class Architecture:
-    """``wheels`` is the platform that packages of the layer are taken for."""
+    """``wheels`` is the platform of the layer's packages."""
 
     functions: lambda_.Architecture
     tasks: ecs.CpuArchitecture

@@ -1,4 +1,4 @@
-"""The rights on what lies in the artifact bucket."""
+"""Grants on the artifact bucket."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def remove_layers(context: GrantContext) -> Grant:
 
 
 def read_artifacts(context: GrantContext) -> Grant:
-    """Read plans and logs, and show where they are to be seen."""
+    """Read plans and logs, and link to them."""
     bucket = context.storage.bucket
     statements = (
         allow("s3:GetObject", on=bucket.arn_for_objects("plans/*")),
@@ -33,7 +33,7 @@ def read_artifacts(context: GrantContext) -> Grant:
 
 
 def read_organization(context: GrantContext) -> Grant:
-    """Read the configuration that operators put there for all repositories."""
+    """Read the organization's configuration."""
     bucket = context.storage.bucket
     statements = (
         allow("s3:GetObject", on=bucket.arn_for_objects("configuration/organization.yaml")),
@@ -43,9 +43,9 @@ def read_organization(context: GrantContext) -> Grant:
 
 
 def store_policies(context: GrantContext) -> Grant:
-    """Store policies as pull requests are checked against them, and read the organization's.
+    """Store policies for pull requests, and read the organization's.
 
-    What lists the organization's policies is what tells that its configuration is missing.
+    Listing the organization's policies also shows that its configuration is missing.
     """
     bucket = context.storage.bucket
     statements = (
@@ -56,7 +56,7 @@ def store_policies(context: GrantContext) -> Grant:
 
 
 def check_policies(context: GrantContext) -> Grant:
-    """Read plans, and the policies that they are checked against."""
+    """Read plans, and the policies that evaluate them."""
     bucket = context.storage.bucket
     statements = (
         *(

@@ -1,4 +1,4 @@
-"""A state machine from a file in stepfunctions/, with exactly the values and rights that its file needs."""
+"""A state machine from a file in stepfunctions/, with exactly the values and grants that its file needs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tidegate.aws.definitions import rendered
 from tidegate_cdk.trust import for_machine
 
 PLACEHOLDER = re.compile(r"\$\{(\w+)\}")
-#: Step Functions' own rule, by which ``startExecution.sync:2`` hears that the child has ended.
+#: Step Functions' own rule, by which ``startExecution.sync:2`` learns of the child's end.
 _SYNC_RULE = "StepFunctionsGetEventsForStepFunctionsExecutionRule"
 #: The label of the distributed Maps, whose items are layers.
 LAYERS = "Layers"
@@ -35,7 +35,7 @@ class TaskToRun:
     cluster: ecs.ICluster
 
 
-class PlaceholderMismatch(ValueError):  # Named for what it tells.
+class PlaceholderMismatch(ValueError):  # Named after its meaning.
     """A file has a placeholder without a value, or there is a value without a placeholder."""
 
     def __init__(self, file: str, without_value: set[str], without_placeholder: set[str]) -> None:
@@ -50,7 +50,7 @@ def placeholders_in(file: Path) -> set[str]:
 
 
 def machine_arn(scope: Construct, name: str) -> str:
-    """Return the ARN of a state machine by its name, which does not tie two resources into a circle."""
+    """Return a state machine's ARN by its name, which avoids a cycle between resources."""
     return Stack.of(scope).format_arn(
         service="states", resource="stateMachine", resource_name=name, arn_format=ArnFormat.COLON_RESOURCE_NAME
     )
@@ -126,7 +126,7 @@ class AslStateMachine(Construct):
             definition_substitutions={placeholder: _text(value) for placeholder, value in values.items()},
             role=self.role,
             tracing_enabled=True,
-            # Execution data holds task tokens, which are keys to running deployments: they stay out of the log.
+            # Execution data holds task tokens, which control running deployments: they stay out of the log.
             logs=sfn.LogOptions(destination=self.log_group, level=sfn.LogLevel.ALL, include_execution_data=False),
         )
         self.functions = [value for value in values.values() if isinstance(value, lambda_.Function)]
@@ -147,7 +147,7 @@ class AslStateMachine(Construct):
     def _grant_items(self, label: str) -> None:
         """Grant what a distributed Map needs: it starts its items as executions of the machine itself.
 
-        When the Map ends before they do, as the execution around it was stopped, Step Functions stops them with this.
+        If the Map ends first, because its execution was stopped, Step Functions uses this to stop them.
         """
         self.role.add_to_policy(
             iam.PolicyStatement(actions=["states:StartExecution"], resources=[machine_arn(self, self.name)])
@@ -183,7 +183,7 @@ class AslStateMachine(Construct):
         )
 
     def _grant_start(self, child: str) -> None:
-        """Grant what startExecution.sync:2 needs: start, watch and stop the child, and hear that it ended."""
+        """Grant what startExecution.sync:2 needs: start, describe and stop the child, and its end event."""
         rule = Stack.of(self).format_arn(service="events", resource="rule", resource_name=_SYNC_RULE)
         executions = execution_arn(self, child)
         machine = machine_arn(self, child)
@@ -206,7 +206,7 @@ def _labels(definition: str) -> tuple[str, ...]:
 
 
 def without_states(definition: str, names: Collection[str]) -> str:
-    """Return the definition without these states, and without the choices that are none without them."""
+    """Return the definition without these states, and without choices that lead to them."""
     if not names:
         return definition
     document = json.loads(definition)
@@ -238,7 +238,7 @@ def _remove(states: dict[str, Any], names: Collection[str]) -> None:
 
 
 def _with_concurrency(definition: str, at_once: Mapping[str, int]) -> str:
-    """Return the definition with other numbers. A placeholder cannot be a number: CloudFormation fills in text."""
+    """Return the definition with other concurrency limits. CloudFormation's placeholders are text, not numbers."""
     if not at_once:
         return definition
     document = json.loads(definition)

@@ -1,4 +1,4 @@
-"""What functions may do, in named bundles, and the statements that rights are made of."""
+"""Function permissions in named bundles, and their policy statements."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tidegate_cdk.schedules import Schedules
 from tidegate_cdk.settings import Settings
 from tidegate_cdk.storage import Storage
 
-#: The ids of jobs of speculative plans, in ARNs: no other job's id ends so.
+#: Job ids of speculative plans, in ARNs: no other job's id ends like this.
 SPECULATIVE_ATTEMPTS = ("*-speculate-?", "*-speculate-??")
 #: Those of deployments' plans.
 PLANS = ("*-plan-?", "*-plan-??")
@@ -98,7 +98,7 @@ class Capability(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """Rights and the environment variables that name what they are about."""
+    """Permissions, and the environment variables that name their resources."""
 
     statements: tuple[iam.PolicyStatement, ...]
     environment: Mapping[str, str]
@@ -106,7 +106,7 @@ class Grant:
 
 @dataclass(frozen=True, slots=True)
 class PlanFunctionArns:
-    """The functions that run plans, where plans begin on Lambda: their versions, and how large they are."""
+    """The functions that run plans on Lambda: their versions, and their size."""
 
     versions: tuple[str, ...]
     size: str
@@ -114,7 +114,7 @@ class PlanFunctionArns:
 
 @dataclass(frozen=True, slots=True)
 class GrantContext:
-    """What capabilities are about."""
+    """The resources of capabilities."""
 
     stack: Stack
     settings: Settings
@@ -149,8 +149,8 @@ def on_jobs(table: str, kind: str, *actions: str) -> iam.PolicyStatement:
 
 
 def tell_missing(bucket: str, *prefixes: str) -> iam.PolicyStatement:
-    """Return what makes S3 answer 404 for an object that is missing, where it would answer 403 otherwise.
+    """Return the permission with which S3 answers 404 for a missing object instead of 403.
 
-    A request for an object carries no ``s3:prefix``, so the condition has to hold without one.
+    A request for an object has no ``s3:prefix``, so the condition must hold without one.
     """
     return allow("s3:ListBucket", on=bucket, under={"StringLikeIfExists": {"s3:prefix": list(prefixes)}})

@@ -1,4 +1,4 @@
-"""Checks the template: one synth with cdk-nag's packs, then cfn-lint on what it wrote. Exits 1 on any finding.
+"""Check the template: one synth with cdk-nag's packs, then cfn-lint on its output. Exits 1 on any finding.
 
 Run as ``python -m tidegate_cdk.check``.
 """
@@ -32,7 +32,7 @@ def findings(report: dict[str, Any]) -> Iterator[str]:
 
 
 def without_expressions(template: str) -> str:
-    """Return a template with numbers in place of time limits that are expressions.
+    """Return a template with numbers instead of time limits that are expressions.
 
     cfn-lint's schema has numbers alone (E3601). Step Functions takes "a JSONata expression" whose value "must be a
     positive integer" (CDK, class Timeout).

@@ -1,6 +1,6 @@
-"""Runs the CDK's own command line at a pinned version, on the node that comes with the Python environment.
+"""Run the CDK's command line at a pinned version, on the node of the Python environment.
 
-``python -m tidegate_cdk.command deploy -c prefix=tidegate``; whatever follows is the CDK's.
+``python -m tidegate_cdk.command deploy -c prefix=tidegate``; further arguments are the CDK's.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def command(arguments: list[str]) -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    """Return the environment: this node first, and the Python environment's programs (uv among them)."""
+    """Return the environment: this node first, and the Python environment's programs (including uv)."""
     path = path_with_node(Path(sys.executable).parent)
     return {**os.environ, "PATH": path, "CDK_DISABLE_CLI_TELEMETRY": "true"}
 

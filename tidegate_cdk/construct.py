@@ -1,4 +1,4 @@
-"""The construct: everything that one installation of Tidegate is made of."""
+"""The construct with all resources of one Tidegate installation."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from tidegate_cdk.sources import ROOT
 from tidegate_cdk.storage import Storage
 from tidegate_cdk.triggers import Triggers
 
-#: How the CDK behaves for this construct, whatever the app says that it is in: the template is the one that is tested.
+#: The CDK's feature flags for this construct, whatever the app's: the template is the tested one.
 FLAGS: Mapping[str, bool] = {
     "@aws-cdk/core:checkSecretUsage": True,
     "@aws-cdk/aws-iam:minimizePolicies": True,
@@ -48,15 +48,15 @@ FLAGS: Mapping[str, bool] = {
 
 
 def behave_as_tested(construct: Construct) -> None:
-    """Set the CDK's feature flags for all that this construct will contain; it must contain nothing yet."""
+    """Set the CDK's feature flags for everything in this construct, which must still be empty."""
     for flag, value in FLAGS.items():
         construct.node.set_context(flag, value)
 
 
 class Tidegate(Construct):
-    """One installation, in whichever stack of whichever app. Two of them in an account and region differ in prefix.
+    """One installation, in any stack of any app. Two of them in an account and region differ in prefix.
 
-    Raises InvalidContext, which names the setting, where one of ``props`` cannot be used.
+    Raises InvalidContext, which names the setting, if one of ``props`` is invalid.
     """
 
     def __init__(self, scope: Construct, construct_id: str, props: TidegateProps) -> None:
@@ -147,8 +147,8 @@ class Tidegate(Construct):
             "Triggers",
             functions=self.functions,
             messaging=self.messaging,
-            # An execution for a pull request ends without its own doing whenever a newer commit comes. After a drift
-            # execution, the next one finds what it left.
+            # A newer commit stops a pull request's execution, which is no failure. After a drift execution, the next
+            # one finds what it left.
             machines=(self.deploy, self.terraform),
             runners=self.runners,
             plans_on_lambda=self.plans_on_lambda,
@@ -192,7 +192,7 @@ class Tidegate(Construct):
 
     @property
     def grant_context(self) -> GrantContext:
-        """What capabilities are about."""
+        """The resources of capabilities."""
         functions = self.plan_functions
         return GrantContext(
             stack=Stack.of(self),

@@ -1,4 +1,4 @@
-"""What an installation costs in a month in which nothing happens, counted in its template.
+"""The monthly cost of an idle installation, computed from its template.
 
 ``python -m tidegate_cdk.costs`` writes docs/costs.md. Prices and assumptions are in prices.toml, each with its source.
 """
@@ -39,7 +39,7 @@ _MINUTES = {"minute": 1, "hour": 60, "day": 1440}
 
 
 class UncountedResource(ValueError):  # Named for what it tells.
-    """A resource is of a type that nobody has said the price of."""
+    """A resource type without a known price."""
 
     def __init__(self, name: str, kind: str) -> None:
         super().__init__(f"{name} is an {kind}: add its idle cost to tidegate_cdk/prices.toml")
@@ -47,7 +47,7 @@ class UncountedResource(ValueError):  # Named for what it tells.
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of the bill: units of a price, what they are for, and who asks for them."""
+    """A line of the bill: units of a price, what they are for, and the resources."""
 
     what: str
     price: str
@@ -55,11 +55,11 @@ class Line:
 
     @property
     def dollars(self) -> float:
-        """What it costs where others have used up all that is free."""
+        """The cost without any free allowance."""
         return self._of(self.units)
 
     def beyond(self, free: float) -> float:
-        """What it costs where so many units are free."""
+        """The cost with this many free units."""
         return self._of(max(0.0, self.units - free))
 
     def _of(self, units: float) -> float:
@@ -69,17 +69,17 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Bill:
-    """The lines, in an order in which what is cheaper uses up what is free."""
+    """The lines, in an order in which cheaper ones use the free allowance first."""
 
     lines: tuple[Line, ...]
 
     @property
     def dollars(self) -> float:
-        """All of it, with nothing that is free."""
+        """The total without free allowances."""
         return sum(line.dollars for line in self.lines)
 
     def after_allowances(self) -> list[tuple[Line, float]]:
-        """Return each line with what it costs in an account that uses nothing else of what is free."""
+        """Return each line with its cost in an account that uses the free allowances for nothing else."""
         left = {name: float(units) for name, units in TABLE["allowances"].items()}
         left |= {name: float(price["free"]) for name, price in TABLE["price"].items() if "free" in price}
         found = []
@@ -92,7 +92,7 @@ class Bill:
 
 
 def runner_second(architecture: str) -> float:
-    """Return what a second of a runner of the usual size costs."""
+    """Return the cost of a second of a default runner."""
     fargate = TABLE["fargate"]
     rates = fargate[architecture]
     hour = (
@@ -104,7 +104,7 @@ def runner_second(architecture: str) -> float:
 
 
 def idle(template: Mapping[str, Any]) -> Bill:
-    """Count a template. Raise UncountedResource for one with a type that nobody has said the price of."""
+    """Count a template. Raise UncountedResource for a type without a known price."""
     resources = template["Resources"]
     for name, resource in resources.items():
         kind = resource["Type"]
@@ -128,7 +128,7 @@ def _alarms(resources: Mapping[str, Any]) -> Iterator[Line]:
 
 
 def _secrets(resources: Mapping[str, Any]) -> Iterator[Line]:
-    """Count those that functions read: whoever installs stores them (``tidegate secret``), the stack makes none."""
+    """Count the secrets that functions read: operators create them (``tidegate secret``), not the stack."""
     named = {
         value
         for function in _of(resources, "AWS::Lambda::Function")
@@ -140,7 +140,7 @@ def _secrets(resources: Mapping[str, Any]) -> Iterator[Line]:
 
 
 def _pollers(resources: Mapping[str, Any]) -> Iterator[Line]:
-    """Count what Lambda asks queues for that are empty. Standard queues are first, as they are cheaper."""
+    """Count Lambda's polling of empty queues. Standard queues are first, as they are cheaper."""
     polls = _ASSUMED["pollers_of_a_queue"] * _SECONDS / _ASSUMED["seconds_of_a_poll"]
     kinds = [
         bool(resources[mapping["EventSourceArn"]["Fn::GetAtt"][0]]["Properties"].get("FifoQueue"))
@@ -152,7 +152,7 @@ def _pollers(resources: Mapping[str, Any]) -> Iterator[Line]:
 
 
 def _schedules(resources: Mapping[str, Any]) -> Iterator[Line]:
-    """Count what rules start by the clock: a call of a function, which finds nothing to do."""
+    """Count scheduled calls of functions that find nothing to do."""
     for rule in _of(resources, "AWS::Events::Rule"):
         found = _RATE.fullmatch(rule.get("ScheduleExpression", ""))
         if not found:
@@ -170,7 +170,7 @@ def _schedules(resources: Mapping[str, Any]) -> Iterator[Line]:
 
 
 def _images(resources: Mapping[str, Any]) -> Iterator[Line]:
-    """Count images of functions and of containers. Each upgrade leaves another one of each in the CDK's repository."""
+    """Count images of functions and containers. Each upgrade leaves another one of each in the CDK's repository."""
     functions = [
         json.dumps(each["Code"]) for each in _of(resources, "AWS::Lambda::Function") if "ImageUri" in each["Code"]
     ]
@@ -184,7 +184,7 @@ def _images(resources: Mapping[str, Any]) -> Iterator[Line]:
 
 
 def _digest(image: str) -> str:
-    """Return what tells an image apart: tasks and functions name the same one in different forms."""
+    """Return an image's identity: tasks and functions name the same one in different forms."""
     found = _DIGEST.search(image)
     return found[0] if found else image
 
@@ -197,7 +197,7 @@ def _by_the_hour(resources: Mapping[str, Any]) -> Iterator[Line]:
 
 
 def opt_ins() -> Iterator[tuple[str, float]]:
-    """Yield the settings that cost by the month, each with its price for one."""
+    """Yield optional settings with a monthly cost, each with its unit price."""
     for row in TABLE["opt_in"]:
         units = _ASSUMED["hours"] if row.get("hours") else row.get("units", 1)
         yield row["setting"], Line("", row["price"], units).dollars

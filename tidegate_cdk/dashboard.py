@@ -1,7 +1,7 @@
-"""The dashboard: what waits, runs and failed, how near quotas are, and what it costs. docs/operations.md reads it.
+"""The dashboard: waiting, running and failed deployments, quotas, and costs. docs/operations.md explains it.
 
-AWS's own metrics cost nothing. What they do not tell is read from the logs of the state machines when somebody looks,
-which costs by the size of these logs, and not by the month as a metric of one's own does.
+AWS's own metrics are free. Other figures come from log queries when the dashboard is open, which cost by log size,
+unlike custom metrics with a monthly price.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from tidegate_cdk.settings import Settings
 
 _PERIOD = Duration.minutes(5)
 _DAY = Duration.days(1)
-#: Plan reviews end after a week: what is older waits no more.
+#: Plan reviews end after a week, so older ones do not wait.
 _RANGE = Duration.days(7)
 _WHOLE, _HALF, _THIRD = 24, 12, 8
 _REVIEW = "Wait for the plan review"
 _STARTS = ("Start a runner for the plan", "Start a runner for the apply")
 _WORK = ("Plan", "Apply")
-#: Functions that people wait for, or that nothing else watches; those of state machines fail their executions.
+#: Functions that people wait for, or that nothing else monitors; those of state machines fail their executions.
 _FUNCTIONS = ("webhook", "api", "discover_roots", FUNCTION_OF["publish_check_run"], "reconcile")
 
 #: A state's time is from its first entry to its last exit in an execution.
@@ -42,7 +42,7 @@ def dashboard_url(stack: Stack, name: str) -> str:
 
 
 class Dashboard(Construct):
-    """One page for operators. It has at most 50 metrics, as larger ones cost also where the first ones are free."""
+    """One page for operators. It has at most 50 metrics, as larger dashboards are never free."""
 
     def __init__(
         self,
@@ -128,7 +128,7 @@ class Dashboard(Construct):
         )
 
     def _failures(self, api: apigateway.HttpApi) -> Iterable[cloudwatch.IWidget]:
-        """Show faults of Tidegate's own, and of AWS's: what failed in a user's Terraform succeeds as an execution."""
+        """Show internal errors, and AWS's: a failure in a user's Terraform succeeds as an execution."""
         machines = [each.machine.metric_failed(label=each.node.id, period=_PERIOD) for each in self._machines]
         late = [
             each.machine.metric_timed_out(label=f"{each.node.id}: timed out", period=_PERIOD) for each in self._machines
@@ -172,7 +172,7 @@ class Dashboard(Construct):
             namespace="AWS/Billing",
             metric_name="EstimatedCharges",
             dimensions_map={"Currency": "USD"},
-            # The only region that has it, for all of the account.
+            # The only region that has it, for the whole account.
             region="us-east-1",
             label="all services",
             period=_DAY,

@@ -1,7 +1,7 @@
-"""What no engine may do, whatever policies its role gets: touch the installation that runs it.
+"""Explicit denials for all engines, whatever policies their roles get: access to the installation itself.
 
-Terraform and its providers run code of a repository. A policy as wide as ``ReadOnlyAccess`` lets that code receive
-messages of queues (which hides them from their function), read histories with task tokens, and functions' environments.
+Terraform and its providers run a repository's code. A policy as wide as ``ReadOnlyAccess`` lets that code receive queue
+messages (which hides them from their function), and read histories with task tokens and functions' environments.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from constructs import Construct
 
 from tidegate_cdk.settings import Settings
 
-#: The resources of each service by how their names begin: with the installation's prefix, or, where CloudFormation
-#: names them, with the stack's name. IAM's ``*`` matches any characters, ``/`` and ``:`` too.
+#: The resources of each service by the beginning of their names: the installation's prefix, or the stack's name if
+#: CloudFormation names them. IAM's ``*`` matches any characters, including ``/`` and ``:``.
 _NAMED: dict[str, tuple[str, ...]] = {
     "cloudformation": ("stack/{name}/*",),
     "cloudwatch": ("alarm:{name}-*",),
@@ -34,14 +34,14 @@ _NAMED_WITHOUT_REGION: dict[str, tuple[str, ...]] = {
     "cloudwatch": ("dashboard/{name}",),
     "iam": ("role/{name}-*", "policy/{name}-*"),
 }
-#: CloudFormation takes so much of a stack's name for a role or a function, whose names may have 64 characters.
+#: The part of a stack's name in the names of roles and functions, which have at most 64 characters.
 _TAKEN = 24
-#: Reads that AWS limits to no resource: what others requested in the account, and what they found in logs.
+#: Read permissions that AWS cannot limit to a resource: others' requests in the account, and results of log queries.
 _UNLIMITED_READS = ("cloudtrail:LookupEvents", "logs:GetQueryResults")
 
 
 class EngineDenials(Construct):
-    """One managed policy for the roles of all engines. A denial wins over whatever else these roles are allowed."""
+    """One managed policy for the roles of all engines. A denial overrides all other permissions of these roles."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class EngineDenials(Construct):
             statements=[
                 _deny("*", on=["*"], under={"StringEquals": {"aws:ResourceTag/tidegate": settings.prefix}}),
                 _deny("*", on=[*own, api_arn, f"{api_arn}/*"]),
-                # The CDK's roles and assets deploy the installation: its code, and what its functions may do.
+                # The CDK's roles and assets deploy the installation: its code, and its functions' permissions.
                 _deny("*", on=[*_bootstrap(stack), *_of_step_functions(stack)]),
                 _deny(*_UNLIMITED_READS, on=["*"]),
                 *_domain(stack, settings),
@@ -76,7 +76,7 @@ class EngineDenials(Construct):
 
 
 def _domain(stack: Stack, settings: Settings) -> Iterator[iam.PolicyStatement]:
-    """Yield denials for the installation's domain: where webhooks and people's sessions go."""
+    """Yield denials for the installation's domain, which receives webhooks and sessions."""
     if name := settings.site.domain:
         arn = stack.format_arn(service="apigateway", account="", resource="/domainnames", resource_name=name)
         yield _deny("*", on=[arn, f"{arn}/*"])
@@ -91,9 +91,9 @@ def _domain(stack: Stack, settings: Settings) -> Iterator[iam.PolicyStatement]:
 
 
 def _key(settings: Settings) -> Iterator[iam.PolicyStatement]:
-    """Yield what keeps engines from managing a key of the operators', without which nothing here can be read.
+    """Yield denials that keep engines from managing the operators' key, without which nothing here can be read.
 
-    States may be encrypted with it, too: through S3 they may use it. One that the stack has made is known by its tag.
+    States may be encrypted with it, too: engines may use it through S3. A key of the stack is identified by its tag.
     """
     if settings.site.key.startswith("arn:"):
         yield _deny("kms:*", on=[settings.site.key], under={"Null": {"kms:ViaService": "true"}})
@@ -134,5 +134,5 @@ def _bootstrap(stack: Stack) -> Iterator[str]:
 
 
 def _of_step_functions(stack: Stack) -> Iterator[str]:
-    """Yield the rule by which a deploy hears that its execution ended: the one of the account and region."""
+    """Yield denials for the rule of the account and region by which a deploy learns of its execution's end."""
     yield f"arn:{stack.partition}:events:{stack.region}:{stack.account}:rule/StepFunctionsGetEventsForStepFunctions*"

@@ -1,7 +1,7 @@
-"""All functions: what each is for, which verbs it has and what it needs.
+"""All functions: their purpose, verbs and permissions.
 
-A function has verbs whose needs go together. None of them gets by it the forge's secret, the right to answer task
-tokens or to start executions, if it does not need that itself: a test holds this (docs/decisions/0218).
+Verbs with similar permissions share a function. No verb thereby gets the VCS secret, or the right to answer task tokens
+or start executions, unless it needs that itself: a test checks this (docs/decisions/0218).
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ class FunctionSpec:
 
     @property
     def id(self) -> str:
-        """The name of the function in the template, which is also its placeholder in the state machines."""
+        """The function's name in the template, which is also its placeholder in the state machines."""
         return "".join(word.capitalize() for word in self.name.split("_")) + "Function"
 
     @property
     def capabilities(self) -> tuple[Capability, ...]:
-        """What its verbs need."""
+        """The union of its verbs' capabilities."""
         needed = {capability for verb in self.verbs for capability in NEEDS[verb]}
         return tuple(capability for capability in Capability if capability in needed)
 
@@ -53,8 +53,8 @@ SPECS: tuple[FunctionSpec, ...] = (
         "api",
         "Answers what people ask: programs with JSON, browsers with pages, buttons of check runs, comments that decide",
         ("answer_request", "answer_button"),
-        # API Gateway waits for 30 s; of the queue it takes one message at a time. The memory decides about the
-        # processor: a page is rendered in half the time.
+        # API Gateway waits for 30 s; from the queue it takes one message at a time. Memory determines CPU: a page
+        # renders in half the time.
         timeout=29,
         memory=1024,
     ),
@@ -78,7 +78,7 @@ SPECS: tuple[FunctionSpec, ...] = (
         "check_policies",
         "Evaluates the policies on a plan",
         ("check_policies",),
-        # All sets of a plan one after the other; a large plan takes much memory and its time (docs/policies.md).
+        # All sets of a plan one after the other; a large plan needs memory and time (docs/policies.md).
         timeout=300,
         memory=3008,
         image="check_policies",

@@ -1,7 +1,7 @@
-"""The functions: for each one what it may do and how long it may take. Nothing is shared between their roles.
+"""The Lambda functions with their permissions and time limits. Their roles share nothing.
 
-State machines call published versions, which stay: an execution may wait for weeks, and goes on with the definition
-that it began with, so with the functions that this definition names.
+State machines call published versions, which stay: an execution may wait for weeks, and continues with its original
+definition, and so with that definition's function versions.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from tidegate_cdk.layers import RUNTIME, Layers
 from tidegate_cdk.sources import ROOT
 from tidegate_cdk.verbs import NEEDS
 
-#: A version outlives its place in the template. One whose own deployment is rolled back goes: Lambda publishes the same
-#: code and configuration no second time, so that the next try would fail on what stayed.
+#: A version is retained when it leaves the template. One whose own deployment is rolled back is deleted: Lambda does
+#: not publish the same code and configuration twice, so the next deployment would fail on the remaining one.
 VERSIONS_STAY = lambda_.VersionOptions(removal_policy=RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE)
 
 
@@ -31,7 +31,7 @@ class Functions(Construct):
 
     def __init__(self, scope: Construct, construct_id: str, *, layers: Layers, undelivered: sqs.IQueue) -> None:
         super().__init__(scope, construct_id)
-        # What is in a layer makes a new version, too: nearly all code is there.
+        # A layer's content makes a new version, too: nearly all code is there.
         self.node.set_context("@aws-cdk/aws-lambda:recognizeLayerVersion", True)
         self._layers = layers
         self._undelivered = undelivered

@@ -1,4 +1,4 @@
-"""The rights and the environment variables that go with each capability."""
+"""The permissions and environment variables of each capability."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ _WRITE = ("dynamodb:PutItem", "dynamodb:UpdateItem")
 
 
 def given(capability: Capability, context: GrantContext) -> Grant:
-    """Return what a capability needs."""
+    """Return the permissions of a capability."""
     return _GRANTS[capability](context)
 
 
 def grant(function: lambda_.Function, capability: Capability, context: GrantContext) -> None:
-    """Give a function what a capability needs."""
+    """Grant a capability to a function."""
     needed = given(capability, context)
     for statement in needed.statements:
         function.add_to_role_policy(statement)
@@ -58,13 +58,13 @@ def _records(*kinds: str, actions: tuple[str, ...]) -> Callable[[GrantContext], 
 
 
 def _pull_checks(context: GrantContext) -> Grant:
-    """What shows a pull request also links to the pages: else it would look otherwise, depending on who shows it."""
+    """Every publisher of a pull request links to the pages: otherwise the text would depend on the publisher."""
     given = _records("shown", actions=(*_READ_MANY, "dynamodb:PutItem"))(context)
     return Grant(given.statements, {**given.environment, "TIDEGATE_WEB_URL": context.web_url})
 
 
 def _queues(context: GrantContext) -> Grant:
-    """One statement for both kinds: their transactions must fit it whether keys are checked singly or together."""
+    """One statement for both kinds: their transactions must match it whether keys are checked singly or together."""
     table = context.storage.table
     rights = (*_READ, "dynamodb:Query", *_WRITE, "dynamodb:DeleteItem")
     return Grant((on_records(table.table_arn, ("queue", "deployment"), *rights),), {"TIDEGATE_TABLE": table.table_name})
@@ -85,7 +85,7 @@ def _on_repositories(table: str, *actions: str) -> iam.PolicyStatement:
 
 
 def _catalog(*more: str) -> Callable[[GrantContext], Grant]:
-    """The repositories are one partition; an index has one statement, as its keys are not the table's."""
+    """The repositories are one partition; an index has its own statement, as its keys are not the table's."""
 
     def given(context: GrantContext) -> Grant:
         table = context.storage.table
@@ -105,7 +105,7 @@ def _send_events(context: GrantContext) -> Grant:
 
 
 def _send_pushes(context: GrantContext) -> Grant:
-    """What sends events knows both queues; this one may use but one of them."""
+    """The event sender knows both queues; this function may use only one of them."""
     push = context.messaging.discovery.queue
     return Grant((allow("sqs:SendMessage", on=push.queue_arn),), _send_events(context).environment)
 
@@ -194,7 +194,7 @@ def _read_places(context: GrantContext) -> Grant:
 
 
 def _slots(context: GrantContext) -> Grant:
-    """Who takes and gives back slots wakes nobody: that is left to what takes the change queue's messages."""
+    """Taking and releasing slots wakes nobody: the change queue's function does that."""
     table, asking = context.storage.table, _ask_gates(context)
     statements = (on_records(table.table_arn, ("places",), *_READ, *_WRITE), *asking.statements)
     return Grant(statements, {**asking.environment, "TIDEGATE_TABLE": table.table_name, **_runner_slots(context)})
@@ -214,7 +214,7 @@ def _remove_schedules(context: GrantContext) -> Grant:
 
 
 def _schedule_drift(context: GrantContext) -> Grant:
-    """Who may make schedules may start executions: a schedule does it in the role that it is given."""
+    """Permission to create schedules includes starting executions: a schedule does so in the role that it is given."""
     schedules, removing = context.schedules, _remove_schedules(context)
     to_scheduler = {"StringEquals": {"iam:PassedToService": "scheduler.amazonaws.com"}}
     statements = (
@@ -293,7 +293,7 @@ def _check_run_queue(context: GrantContext) -> Grant:
 
 
 def _line_queues(context: GrantContext) -> Grant:
-    """What looks at lines sends itself to both queues, and to the check-run queue; the bus is not its business."""
+    """The refresh of positions sends to both position queues, and to the check-run queue; it does not use the bus."""
     line, later = context.messaging.positions.queue, context.messaging.positions_later.queue
     statements = (allow("sqs:SendMessage", on=line.queue_arn), allow("sqs:SendMessage", on=later.queue_arn))
     return Grant(
@@ -313,7 +313,7 @@ def _forge(context: GrantContext) -> Grant:
 
 
 def _stop_runners(context: GrantContext) -> Grant:
-    """Who took a job is in its record; tasks of other clusters are none of Tidegate's."""
+    """The job's record names its runner; tasks of other clusters are out of reach."""
     table, cluster = context.storage.table, context.cluster
     statements = (
         on_records(table.table_arn, ("job",), *_READ),
@@ -339,7 +339,7 @@ def _start_plans(context: GrantContext) -> Grant:
 
 
 def _list_runners(context: GrantContext) -> Grant:
-    """ListTasks knows no resource for tasks on Fargate: the condition says which cluster's."""
+    """ListTasks supports no resource for Fargate tasks: the condition limits the cluster."""
     statements = (
         allow("ecs:ListTasks", on="*", under=_in_cluster(context)),
         allow("ecs:DescribeTasks", on=tasks_arn(context.stack, context.cluster), under=_in_cluster(context)),
@@ -362,7 +362,7 @@ def _webhook_secret(context: GrantContext) -> Grant:
 
 
 def _secret(context: GrantContext, name: str) -> iam.PolicyStatement:
-    """Secrets Manager ends each ARN with six characters of its own."""
+    """Secrets Manager appends six random characters to each ARN."""
     arn = context.stack.format_arn(
         service="secretsmanager", resource="secret", resource_name=f"{name}-??????", arn_format=_COLON
     )

@@ -1,4 +1,4 @@
-"""The public address: where the forge posts its webhooks, programs ask and browsers look."""
+"""The public HTTP API: for webhooks, programs and browsers."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from constructs import Construct
 
 from tidegate_cdk.site_settings import SiteSettings
 
-#: Requests a second on average and at once, for each route by itself, so that neither can starve the other.
-#: Webhooks: far above what an organization pushes, far below what costs much. Everything else: a page that
-#: follows a log asks twice to three times a second, so this is enough for some thirty people who watch.
+#: Requests a second on average and in bursts, for each route, so that neither can starve the other. Webhooks: far above
+#: an organization's pushes, far below a high cost. Everything else: a page that follows a log polls two to three times
+#: a second, so this is enough for some thirty viewers.
 _WEBHOOKS, _WEBHOOKS_AT_ONCE = 50, 200
 _REST, _REST_AT_ONCE = 100, 200
 _ACCESS_LOG = {
@@ -59,7 +59,7 @@ class PublicApi(Construct):
         log_group = logs.LogGroup(
             self,
             "AccessLog",
-            # What AWS delivers to log groups of other names takes room in one policy of the account, which may be full.
+            # AWS log deliveries to groups of other names use space in an account-wide policy, which may be full.
             log_group_name=f"/aws/vendedlogs/http-api/{name}",
             retention=logs.RetentionDays.THREE_MONTHS,
             removal_policy=RemovalPolicy.DESTROY,
@@ -90,7 +90,7 @@ class PublicApi(Construct):
             route_key=apigateway.HttpRouteKey.DEFAULT,
             integration=HttpLambdaIntegration("Web", functions["api"]),
         )
-        # Raw: the construct has no settings for one route. CloudFormation wants the route to be there first.
+        # Raw: the construct has no settings for one route. CloudFormation requires the route first.
         stage.route_settings = {
             f"POST {self._webhook_path}": {"ThrottlingRateLimit": _WEBHOOKS, "ThrottlingBurstLimit": _WEBHOOKS_AT_ONCE}
         }
@@ -98,7 +98,7 @@ class PublicApi(Construct):
 
     @property
     def address(self) -> str:
-        """Where people and programs find it: at the installation's own domain, or at the API's own address."""
+        """Its base URL: the installation's own domain, or the API's own address."""
         return f"https://{self._domain_name}" if self._domain_name else self.api.api_endpoint
 
     @property
@@ -110,7 +110,7 @@ class PublicApi(Construct):
 def _domain(
     scope: Construct, site: SiteSettings, api: apigateway.HttpApi, stage: apigateway.HttpStage
 ) -> apigateway.DomainName:
-    """Give the API a name. The certificate has to be of the API's own region, as HTTP APIs are regional only."""
+    """Add a custom domain. The certificate must be in the API's own region, as HTTP APIs are regional only."""
     domain = apigateway.DomainName(
         scope,
         "Domain",
@@ -125,7 +125,7 @@ def _domain(
         zone = route53.HostedZone.from_hosted_zone_attributes(
             scope, "Zone", hosted_zone_id=site.zone, zone_name=site.domain
         )
-        # The name ends in a dot: it is whole, whatever the zone is called.
+        # The trailing dot makes the name absolute, whatever the zone is called.
         name = f"{site.domain}."
         route53.ARecord(scope, "Record", zone=zone, record_name=name, target=route53.RecordTarget.from_alias(target))
     return domain

@@ -1,4 +1,4 @@
-"""Workload identity: the keys in KMS that sign tokens of jobs, and who may use them."""
+"""Workload identity: the KMS keys that sign tokens of jobs, and their users."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from tidegate_cdk.runner_settings import Context, InvalidContext
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,19}")
 _AUDIENCE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/-]{0,254}")
-#: One that signs, one that comes or goes, and one more for who changes them in a hurry.
+#: The signing key, the next or previous one, and one more for a quick rotation.
 _MOST_KEYS = 3
-#: Nobody gets tokens for what is on this machine but the local cloud.
+#: Only the local cloud issues tokens for loopback addresses.
 _ISSUER = re.compile(r"https://|http://(?:127\.0\.0\.1|localhost)[:/]?")
-#: How long KMS keeps a key that the stack has left: the least that it takes.
+#: How long KMS keeps a key after it leaves the stack: the minimum.
 _PENDING_WINDOW = Duration.days(7)
-#: Tokens are signed with RS256, which is all that IAM, Google and Azure have in common.
+#: Tokens are signed with RS256, the only algorithm that IAM, Google and Azure share.
 ALGORITHM = "RSASSA_PKCS1_V1_5_SHA_256"
 
 
 @dataclass(frozen=True, slots=True)
 class IdentitySettings:
-    """The names of the keys, of which the first signs, and the audience that IAM expects of tokens for AWS."""
+    """The keys' names, of which the first signs, and the audience that IAM expects of tokens for AWS."""
 
     keys: tuple[str, ...]
     audience: str
 
 
 def read_identity_settings(context: Context, web_url: str) -> IdentitySettings:
-    """Return the settings of this context. Raise InvalidContext for the first that cannot be used."""
+    """Return the settings of this context. Raise InvalidContext for the first invalid one."""
     found = context.try_get_context("identity_keys") or []
     if isinstance(found, str):
         found = [each.strip() for each in found.strip("[]").replace('"', "").split(",")]
@@ -54,7 +54,7 @@ def read_identity_settings(context: Context, web_url: str) -> IdentitySettings:
 
 
 class IdentityKeys(Construct):
-    """The keys, in the order of their names in the settings: the first signs, all are published."""
+    """The keys, in the order of the settings: the first signs, all are published."""
 
     def __init__(self, scope: Construct, construct_id: str, *, names: Sequence[str], prefix: str) -> None:
         super().__init__(scope, construct_id)
@@ -66,7 +66,9 @@ class IdentityKeys(Construct):
         return [key.key_arn for key in self.keys]
 
     def only_for(self, function: lambda_.Function) -> None:
-        """Let nobody else sign, whatever other policies say: who may change the policy of a key could, and is seen."""
+        """Deny signing to everybody else, whatever other policies allow: only a change of the key's policy, which is
+        logged, could.
+        """
         role = function.role
         assert role is not None  # noqa: S101  # For the type checker.
         for key in self.keys:
@@ -87,7 +89,7 @@ class IdentityKeys(Construct):
             description=f"Signs the tokens of Tidegate's jobs: {prefix}, {name}",
             key_spec=kms.KeySpec.RSA_2048,
             key_usage=kms.KeyUsage.SIGN_VERIFY,
-            # What it has signed has ended by the time that it leaves the settings (docs/identity.md).
+            # Its signatures have expired by the time it leaves the settings (docs/identity.md).
             removal_policy=RemovalPolicy.DESTROY,
             pending_window=_PENDING_WINDOW,
         )

@@ -1,4 +1,4 @@
-"""The rights on the keys of workload identity."""
+"""Grants on the keys of workload identity."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from tidegate_cdk.identity import ALGORITHM
 
 
 def sign_tokens(context: GrantContext) -> Grant:
-    """Sign with the first key. Without keys there are no rights: whoever hands jobs over says that there are none."""
+    """Sign with the first key. Without keys there are no permissions: the dispatch of jobs reports that."""
     keys = context.identity.arns
     if not keys:
         return Grant((), {})
@@ -21,7 +21,7 @@ def sign_tokens(context: GrantContext) -> Grant:
 
 
 def public_keys(context: GrantContext) -> Grant:
-    """Read the public half of all keys."""
+    """Read all public keys."""
     keys = context.identity.arns
     if not keys:
         return Grant((), {})

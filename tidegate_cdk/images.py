@@ -1,4 +1,4 @@
-"""What Docker sees of the repository when it builds an image; everything else neither enters nor rebuilds it."""
+"""The Docker build context of images: other files neither enter nor rebuild them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _NEVER = ("**/__pycache__", "**/*.pyc")
 
 @dataclass(frozen=True, slots=True)
 class BuildContext:
-    """The files that belong to an image, as .dockerignore patterns that leave out all others."""
+    """An image's files, as .dockerignore patterns that exclude all others."""
 
     included: tuple[str, ...]
     ignore_mode: IgnoreMode = field(default=IgnoreMode.DOCKER)

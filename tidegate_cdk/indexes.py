@@ -1,8 +1,8 @@
-"""The table's indexes. They are read without starting node, which importing aws_cdk does."""
+"""The table's indexes. Importing this module does not start node, unlike aws_cdk."""
 
 from __future__ import annotations
 
-#: What lists show of a deployment. Its last lines and its timeline are for its own page.
+#: Fields of deployments in lists. Last lines and timeline are on its own page only.
 _SUMMARY = (
     "id",
     "root",
@@ -22,7 +22,7 @@ _SUMMARY = (
     "review",
     "apply",
 )
-#: What lists show of a queue: everything of its head but the worker's task token.
+#: Fields of queues in lists: all of the head except the worker's task token.
 _HEAD = (
     "version",
     "length",
@@ -36,9 +36,9 @@ _HEAD = (
     "unlocked",
     "by_stack",
 )
-#: What the reconciler needs of a delivery to send it again. Of queues and deployments it needs the keys alone.
+#: Fields with which the reconciler resends a delivery. Of queues and deployments it needs only the keys.
 _UNSENT = ("event", "fields", "received_at")
-#: The index of what is not done yet, and those that lists are made from: their keys, and what is copied into them.
+#: The index of open work, and those for lists: their keys, and projected attributes.
 OPEN = {"open": (("open", "open_since"), _UNSENT)}
 LISTS = {
     "history": (("queue", "requested_at"), ("repository", *_SUMMARY)),

@@ -1,4 +1,4 @@
-"""The customer's own key for all that an installation keeps and sends, and whom its policy has to let use it."""
+"""The customer managed key for all stored and sent data, and the principals in its policy."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct, IConstruct
 
-#: Services that use the key in the name of whoever calls them, so that their callers need no right of their own.
+#: Services that use the key on behalf of their callers, who need no permission of their own.
 _VIA = ("dynamodb", "lambda", "s3", "sns", "sqs")
 _USE = ("kms:Encrypt", "kms:Decrypt", "kms:ReEncrypt*", "kms:GenerateDataKey*", "kms:DescribeKey")
 
 
 class SiteKey(Construct):
-    """The key: one that the stack makes, or the one with this ARN, whose policy is its owner's."""
+    """The key: one that the stack creates, or the one with this ARN, whose policy its owner manages."""
 
     def __init__(self, scope: Construct, construct_id: str, *, key: str, prefix: str) -> None:
         super().__init__(scope, construct_id)
@@ -35,7 +35,7 @@ class SiteKey(Construct):
             "Resource",
             description=f"Encrypts Tidegate's data at rest and in queues: {prefix}",
             enable_key_rotation=True,
-            # What it has encrypted stays, and is of no use without it.
+            # Encrypted data stays, and would be unreadable without it.
             removal_policy=RemovalPolicy.RETAIN,
         )
         for statement in key_statements(Stack.of(self)):
@@ -43,7 +43,7 @@ class SiteKey(Construct):
         return made
 
     def encrypt(self, parts: Iterable[IConstruct]) -> None:
-        """Encrypt whichever of these resources can be, with the key in place of AWS's own."""
+        """Encrypt all supported resources with the key instead of AWS's own."""
         for part in parts:
             self._encrypt(part)
 

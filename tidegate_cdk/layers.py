@@ -1,4 +1,4 @@
-"""The functions' layers: the package, and the third-party packages built for Lambda's platform without Docker."""
+"""The functions' layers: the package, and third-party packages for Lambda's platform, built without Docker."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class LayerBuildFailed(RuntimeError):  # Named for what it tells.
 
 @jsii.implements(ILocalBundling)
 class UvBundling:
-    """Installs the locked requirements with uv, as wheels for Lambda's platform only."""
+    """Installs the locked requirements with uv, only as wheels for Lambda's platform."""
 
     def __init__(self, platform: str) -> None:
         self._platform = platform
 
     def try_bundle(self, output_dir: str, *_: object, **__: object) -> bool:
-        """Fill ``output_dir``. Raise LayerBuildFailed; there is no fallback that would build something else."""
+        """Fill ``output_dir``. Raise LayerBuildFailed; there is no fallback, which would build something else."""
         uv = shutil.which("uv") or str(Path(sys.executable).with_name("uv"))
         arguments = [uv, "pip", "install", "--quiet", "--require-hashes", "--only-binary", ":all:", "--no-deps"]
         platform = ["--python-platform", self._platform, "--python-version", _PYTHON]
@@ -58,7 +58,7 @@ class Layers(Construct):
         return lambda_.LayerVersion(
             self,
             construct_id,
-            # Named, as CloudFormation gives it nothing of the stack's name, by which engines are kept away from it.
+            # Named, because CloudFormation's name lacks the stack's, by which engines are denied access to it.
             layer_version_name=f"{self._prefix}-{construct_id.lower()}",
             code=code,
             compatible_runtimes=[RUNTIME],

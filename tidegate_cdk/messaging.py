@@ -1,4 +1,4 @@
-"""Queues, topics and the bus. What no queue could hand over is in one of three, which alarms watch."""
+"""Queues, topics and the bus. Undeliverable messages go to one of three dead-letter queues with alarms."""
 
 from __future__ import annotations
 
@@ -13,37 +13,38 @@ from aws_cdk import aws_sns_subscriptions as subscriptions
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-#: Six times the time limit of the function behind the queue (AWS's advice), which leaves room for throttled starts. As
-#: soon as discovery runs, it holds its message for much less (docs/decisions/0205).
+#: Six times the time limit of the queue's function (AWS's advice), which leaves room for throttled starts. Once
+#: discovery runs, it holds its message for much less (docs/decisions/0205).
 _DISCOVERY_VISIBILITY = Duration.seconds(6 * 300)
 _ACTION_VISIBILITY = Duration.seconds(6 * 29)
 _VISIBILITY = Duration.seconds(6 * 60)
-#: What is sent about a queue within one second is one message; a second later, with another to spare for clocks that
-#: differ, all that asked for it can be read.
+#: Messages about a queue within one second are duplicates; after another second, plus one for clock differences, all
+#: their changes can be read.
 _POSITIONS_DELAY = Duration.seconds(2)
 _KEPT = Duration.days(14)
 
 
 @dataclass(frozen=True, slots=True)
 class QueueWithDeadLetters:
-    """A queue and where its messages end that could not be processed."""
+    """A queue and its dead-letter queue."""
 
     queue: sqs.Queue
     dead: sqs.Queue
 
 
 class Messaging(Construct):
-    """Everything that carries messages between functions, and out to people."""
+    """All queues, topics and buses, between functions and to people."""
 
     def __init__(self, scope: Construct, construct_id: str, *, prefix: str, alarm_email: str) -> None:
         super().__init__(scope, construct_id)
-        # One for all queues of a kind, as an alarm costs by the month: each message names the queue that it was in.
+        # One for all queues of a kind, as an alarm has a monthly cost: each message names its queue.
         self.dead = self._dead("Dead", None)
         self.dead_in_order = self._dead("DeadInOrder", f"{prefix}-dead.fifo")
-        # While the forge is down, attempts come after 1, 2, 4, … seconds: the last one after a quarter of an hour.
+        # While the VCS provider is down, attempts come after 1, 2, 4, … seconds: the last one after a quarter of an
+        # hour.
         self.discovery = self._standard("Discovery", _DISCOVERY_VISIBILITY, attempts=11)
         self.action = self._standard("Action", _ACTION_VISIBILITY, attempts=11)
-        # The forge may refuse for a long time (limits by the hour): many attempts before a check run is given up.
+        # The VCS provider may refuse for a long time (hourly limits): many attempts before a check run is given up.
         self.check_run = self._fifo("CheckRun", f"{prefix}-check-run", attempts=30)
         self.positions = self._fifo("Positions", f"{prefix}-positions", attempts=8, delay=_POSITIONS_DELAY)
         self.change = self._fifo("Change", f"{prefix}-change", attempts=8)
@@ -53,7 +54,7 @@ class Messaging(Construct):
             self,
             "Audit",
             topic_name=f"{prefix}-audit.fifo",
-            # Each message names its event: published again, it is delivered once, in the order of its deployment.
+            # Each message has its event's id: a repeated one is delivered once, in its deployment's order.
             fifo=True,
             content_based_deduplication=False,
             enforce_ssl=True,
@@ -67,7 +68,7 @@ class Messaging(Construct):
 
     @property
     def dead_letters(self) -> dict[str, sqs.Queue]:
-        """The dead-letter queues by what was in them: messages of standard and of ordered queues, and events."""
+        """The dead-letter queues by content: messages of standard and FIFO queues, and events."""
         return {"Queued": self.dead, "Ordered": self.dead_in_order, "Undelivered": self.undelivered}
 
     def _standard(self, construct_id: str, visibility: Duration, *, attempts: int) -> QueueWithDeadLetters:
@@ -95,7 +96,7 @@ class Messaging(Construct):
             construct_id,
             queue_name=f"{name}.fifo",
             fifo=True,
-            # Messages look alike ("bring this check run up to date") and each counts: the sender names them apart.
+            # Messages may be identical ("update this check run") and each counts: the sender sets deduplication ids.
             content_based_deduplication=False,
             deduplication_scope=sqs.DeduplicationScope.MESSAGE_GROUP,
             fifo_throughput_limit=sqs.FifoThroughputLimit.PER_MESSAGE_GROUP_ID,
@@ -121,9 +122,9 @@ class Messaging(Construct):
 
 
 def _alarms_may_publish(topic: sns.ITopic) -> iam.PolicyStatement:
-    """A topic that has a policy loses SNS's own one, which lets alarms of the account publish.
+    """Allow alarms to publish: a topic's own policy replaces SNS's default, which allows the account's alarms.
 
-    Rules of EventBridge get their statement from their target. It has no condition: EventBridge takes none here.
+    Rules of EventBridge get their statement from their target. It has no condition: EventBridge supports none here.
     """
     return iam.PolicyStatement(
         sid="AllowAlarms",

@@ -1,4 +1,4 @@
-"""Where runners live. By default in public subnets, where nothing listens and no NAT gateway costs by the hour."""
+"""The runners' network. By default public subnets, where nothing listens and no NAT gateway costs by the hour."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from tidegate_cdk.trust import for_flow_logs
 
 
 class Network(Construct):
-    """A VPC of the stack or of the installation's, and a security group that lets out and never in."""
+    """The stack's or the installation's VPC, and a security group that allows only outbound traffic."""
 
     def __init__(self, scope: Construct, construct_id: str, site: SiteSettings, *, prefix: str) -> None:
         super().__init__(scope, construct_id)
         self._site, self._prefix = site, prefix
         self.vpc: ec2.IVpc
         if site.vpc:
-            # Its zones are not asked for: nothing is placed by them.
+            # Availability zones are not read: nothing depends on them.
             self.vpc = ec2.Vpc.from_vpc_attributes(self, "Vpc", vpc_id=site.vpc, availability_zones=["any"])
         else:
             self.vpc = self._make()
@@ -40,7 +40,7 @@ class Network(Construct):
 
     @property
     def assigns_public_ip(self) -> str:
-        """What tasks are started with: a runner in a public subnet needs an address of its own to reach the forge."""
+        """The task's network setting: a runner in a public subnet needs a public IP to reach the VCS provider."""
         return "ENABLED" if self._site.runners_are_public else "DISABLED"
 
     def _make(self) -> ec2.Vpc:

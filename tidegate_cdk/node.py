@@ -1,4 +1,4 @@
-"""Where node is, which comes with the Python environment as a package."""
+"""The path of node from the Python environment's package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Puts what is deployed into the wheel: hatchling calls it. An editable installation finds it in the checkout."""
+"""Add the deployed sources to the wheel: a hook of hatchling. An editable installation uses the checkout."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each role may do, as a table, read from the template.
+"""The permissions of each role, as a table from the template.
 
 ``python -m tidegate_cdk.permissions`` writes docs/permissions.md.
 """

@@ -1,4 +1,4 @@
-"""The runners of plans on Lambda, made only where plans begin there: of deploys, and of pull requests."""
+"""The Lambda functions that run plans, if enabled: of deploys, and of pull requests."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from tidegate_cdk.plan_runner import DISK
 from tidegate_cdk.runners import ON_LAMBDA, Runners
 from tidegate_cdk.settings import Settings
 
-#: Lambda's longest. The runner stops by itself two minutes before.
+#: Lambda's maximum. The runner stops two minutes before.
 _LIMIT = Duration.minutes(15)
-#: Lambda's shortest, and as long as the state machine waits for the start: who comes later does nothing.
+#: Lambda's minimum, and as long as the state machine waits for the start: a later call does nothing.
 _MAX_EVENT_AGE = Duration.minutes(1)
 #: The source and the detail type of what Lambda tells an event bus of a failed call (AWS Lambda, Capturing records of
 #: Lambda asynchronous invocations).
@@ -96,7 +96,7 @@ class PlanFunctions(Construct):
             tenancy_config=lambda_.TenancyConfig.PER_TENANT,
             current_version_options=lambda_.VersionOptions(
                 removal_policy=RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
-                # A plan is tried again by its state machine, which knows what has become of it.
+                # The plan's state machine retries it, because it knows the job's status.
                 retry_attempts=0,
                 max_event_age=_MAX_EVENT_AGE,
                 on_failure=_FailuresTo(self._bus),
@@ -106,7 +106,7 @@ class PlanFunctions(Construct):
         return function
 
     def _tell_failures(self) -> iam.PolicyStatement:
-        """Return what lets Lambda tell the bus, in this role, of a failed call. Nothing else can be said by it."""
+        """Return the permission to publish failed calls on the bus in this role, and nothing else."""
         return iam.PolicyStatement(
             actions=["events:PutEvents"],
             resources=[self._bus.event_bus_arn],
@@ -124,7 +124,7 @@ class PlanFunctions(Construct):
             )
             for statement in self._interfaces():
                 role.add_to_policy(statement)
-        # Executions go on with the version of their own definition: what happens when it fails stays with it.
+        # Executions use the version of their own definition, which keeps its failure destination.
         for part in version.node.find_all():
             if isinstance(part, lambda_.CfnEventInvokeConfig):
                 part.apply_removal_policy(RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE)

@@ -1,4 +1,4 @@
-"""Whether plans begin on Lambda: the settings for it, and what keeps an installation from it."""
+"""Settings for plans on Lambda, and what prevents them."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from tidegate_cdk.runner_settings import Context, InvalidContext, RunnerSettings
 from tidegate_cdk.site_settings import SiteSettings
 
 PlanRunner = Literal["fargate", "lambda", "auto"]
-#: The states of state machines that start plans on Lambda: others have neither them nor the choice before.
+#: States that start plans on Lambda: other installations have neither them nor the choice before.
 LAMBDA_STATES = ("Start a Lambda runner for the plan", "Let Fargate run the plan")
 _RUNNERS = re.compile("fargate|lambda|auto")
 #: Lambda's limits (AWS Lambda, Quotas, 2026-11-24): memory in MB, and what of it is left for other programs is little.
 LEAST_MEMORY, MOST_MEMORY = 1_024, 10_240
 #: "New AWS accounts have reduced concurrency and memory quotas" (the same page): 3,008 MB is what they have.
 _MEMORY = 3_008
-#: The largest that Lambda has, in MB. It costs by the second, and a plan's part of it is less than a cent's hundredth.
+#: Lambda's largest memory, in MB. It costs by the second, less than a hundredth of a cent for a plan.
 DISK = 10_240
 #: Of the 4 KB for all variables of a function (AWS Lambda, Quotas); the rest is for those that each runner has.
 _MOST_VARIABLES = 2_800
@@ -28,14 +28,14 @@ _ECR_REGION = re.compile(r"[0-9]{12}\.dkr\.ecr\.([a-z0-9-]+)\.amazonaws\.com/.*"
 
 @dataclass(frozen=True, slots=True)
 class PlanRunnerSettings:
-    """Where plans begin, and the memory of the function that runs them, in MB."""
+    """Where plans start, and the memory of the function that runs them, in MB."""
 
     runner: PlanRunner
     memory: int
 
     @property
     def size(self) -> str:
-        """What the function gives a plan: where this changes, plans that were too large are tried on Lambda again."""
+        """The size of plans' functions: if it changes, plans that were too large are tried on Lambda again."""
         return f"{self.memory} MB, disk {DISK} MB"
 
 
@@ -53,9 +53,9 @@ def read_plan_runner(context: Context) -> PlanRunnerSettings:
 
 
 def plans_on_lambda(settings: PlanRunnerSettings, runners: RunnerSettings, site: SiteSettings, region: str) -> bool:
-    """Tell whether plans begin on Lambda. ``region`` is empty where the template does not know it.
+    """Tell whether plans start on Lambda. ``region`` is empty if the template does not know it.
 
-    Raise InvalidContext if they shall and cannot. With ``auto``, they run on Fargate then.
+    Raise InvalidContext if they are required to and cannot. With ``auto``, they run on Fargate then.
     """
     problem = obstacle(runners, site, region)
     if settings.runner == "lambda" and problem:

@@ -1,4 +1,4 @@
-"""What somebody sets who puts Tidegate into an app of their own: the settings of tidegate_cdk/README.md, typed."""
+"""The construct's typed settings for an app of your own: those of tidegate_cdk/README.md."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ Allowed = str | TargetRole | TargetServiceAccount | TargetApplication
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TidegateProps:
-    """The settings of one installation. What is None has the default that tidegate_cdk/README.md names.
+    """The settings of one installation. None selects the default of tidegate_cdk/README.md.
 
-    Each has the name of its context key, so that one reader judges both: ``Tidegate`` raises InvalidContext with the
-    name of the first that cannot be used.
+    Each has the name of its context key, so one reader validates both: ``Tidegate`` raises InvalidContext with the name
+    of the first invalid one.
     """
 
     prefix: str | None = None

@@ -1,4 +1,4 @@
-"""The context keys that are about runners: their image, what they mask, what the engine of deploys gets."""
+"""The context keys for runners: their image, masking, and the variables of deploys' engine."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def _offer(context: Context) -> RunnerOffer:
 
 
 def _size(context: Context, key: str, default: RunnerSize) -> RunnerSize:
-    """Return a size of runners: what is left open is as usual, as far as Fargate has it with the rest."""
+    """Return a size of runners: unset parts have defaults, as far as Fargate offers the combination."""
     value = _parsed(context, key, {})
     if not isinstance(value, dict) or not value.keys() <= _SIZES.keys():
         raise InvalidContext(key, value, f"a mapping of {', '.join(_SIZES)}")
@@ -133,7 +133,7 @@ def _patterns(context: Context) -> tuple[str, ...]:
 
 
 def _roles(context: Context) -> tuple[Mapping[str, tuple[str, ...]], AllowedRoles]:
-    """Return what engines may assume, by kind of runner, and what roots may name."""
+    """Return the roles that engines may assume, by kind of runner, and those that roots may name."""
     entries = {kind: _entries(context, key) for kind, (key, _) in KEYS.items()}
     try:
         return {kind: engine_roles(key, entries[kind]) for kind, (key, _) in KEYS.items()}, allowed_roles(entries)

@@ -1,4 +1,4 @@
-"""The Fargate runners: of a plan, of an apply and of a speculative plan, under roles that share nothing."""
+"""The Fargate runners: for plans, applies and speculative plans, under roles that share nothing."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tidegate_cdk.storage import Storage
 from tidegate_cdk.target_roles import KEYS
 from tidegate_cdk.trust import for_tasks
 
-#: The largest that ECS allows: the engine gets one interrupt and most of this time to save its state.
+#: ECS's maximum: the engine gets one interrupt and most of this time to save its state.
 _STOP_TIMEOUT = Duration.seconds(120)
 #: The only directory that a function can write to.
 ON_LAMBDA = "/tmp"  # noqa: S108  # Each job has one of its own.
@@ -45,9 +45,9 @@ _SPECULATIVE = (
 
 @dataclass(frozen=True, slots=True)
 class RunnerKind:
-    """What is different between the runners: what they read and write in the bucket, and the engine's policies.
+    """The differences between runners: their bucket access, and the engine's policies.
 
-    ``machines`` wait for their answers. ``engine_locks`` lets the engine write the locks of states, and nothing else.
+    ``machines`` wait for their results. ``engine_locks`` lets the engine write state locks, and nothing else.
     """
 
     name: str
@@ -94,7 +94,7 @@ class Runners(Construct):
         self.task_roles: dict[str, iam.Role] = {}
         self._deploying = (terraform_machine,)
         deploying = self._deploying
-        # What is deployed is destroyed with the lock file that its own plan has stored.
+        # A deployed root is destroyed with its plan's stored lock file.
         self.plan = self._runner(
             RunnerKind("plan", deploying, ("plans/*/lock.hcl",), ("plans/*", "logs/*"), engine_locks=True)
         )
@@ -104,7 +104,7 @@ class Runners(Construct):
         self.speculate = self._runner(RunnerKind("speculate", speculating_machines, (), _SPECULATIVE))
 
     def _image_of(self, own: str) -> ecs.ContainerImage:
-        """Return the image that runs: Tidegate's, built here, or the installation's own, which may be in ECR."""
+        """Return the runner's image: Tidegate's, built here, or the installation's own, which may be in ECR."""
         if match := _ECR_IMAGE.fullmatch(own):
             account, region, name, digest = match.groups()
             arn = Stack.of(self).format_arn(
@@ -165,7 +165,7 @@ class Runners(Construct):
         resource = definition.node.default_child
         assert isinstance(resource, ecs.CfnTaskDefinition)  # noqa: S101  # For the type checker.
         resource.add_metadata("Tidegate::Source", "runner")
-        # A state machine's definition names one revision: it stays for the executions that go on with that definition.
+        # A state machine's definition names one revision, which stays for executions of that definition.
         resource.apply_removal_policy(RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE)
         return definition
 
@@ -177,7 +177,7 @@ class Runners(Construct):
             secrets=self._secrets(definition, kind),
             stop_timeout=_STOP_TIMEOUT,
             readonly_root_filesystem=True,
-            # A slow log must not slow an apply; the complete log goes to S3 besides.
+            # A slow log must not slow an apply; the complete log also goes to S3.
             logging=ecs.LogDrivers.aws_logs(
                 stream_prefix=kind.name,
                 log_group=self.log_group,
@@ -201,12 +201,13 @@ class Runners(Construct):
         return {**self._usual_environment(engine), **self._configured(kind)}
 
     def _configured(self, kind: RunnerKind) -> dict[str, str]:
-        """Return what the installation sets. A plan of a pull request gets no variables: its author decides of it."""
+        """Return the installation's variables. A pull request's plan gets none: its author controls it."""
         runners, given = self._settings.runners, {}
         if runners.mask_patterns:
             given["TIDEGATE_MASK_PATTERNS"] = json.dumps(runners.mask_patterns)
         if any(runners.allowed_roles.phases.values()):
-            # All phases for all kinds: a plan tells that its apply would be refused. The rights are of one phase alone.
+            # All phases for all kinds: a plan reports that its apply would be refused. Permissions are for one phase
+            # only.
             given["TIDEGATE_TARGET_ROLES"] = to_text(runners.allowed_roles)
         if kind.machines != self._deploying:
             return given
@@ -233,7 +234,7 @@ class Runners(Construct):
         )
 
     def _task_role(self, place: Construct, kind: RunnerKind) -> iam.Role:
-        """Make the runner's own role: its job's records, its prefixes, its machine's tokens."""
+        """Create the runner's own role: its jobs' records, its prefixes, its machine's tokens."""
         role = iam.Role(
             place,
             "TaskRole",
@@ -267,7 +268,7 @@ class Runners(Construct):
         return (arn for machine in kind.machines for arn in token_arns(self, machine))
 
     def _engine_role(self, place: Construct, kind: RunnerKind, runner: iam.Role) -> iam.Role:
-        """Make the role that the engine runs under; only this kind of runner may assume it."""
+        """Create the engine's role; only this kind of runner may assume it."""
         policies = self._settings.engine_policies(kind.name)
         engine = iam.Role(
             place,
@@ -287,7 +288,7 @@ class Runners(Construct):
         return engine
 
     def _state_access(self, kind: RunnerKind) -> list[iam.PolicyStatement]:
-        """Allow to read the states; planning may lock them, only applying may write them, a speculation neither."""
+        """Allow reading the states; plans may lock them, only applies may write them, speculative plans neither."""
         if not self._settings.state_bucket:
             return []
         stack = Stack.of(self)
@@ -300,7 +301,7 @@ class Runners(Construct):
         return [*reading, writing, *self._state_key("kms:Decrypt", "kms:GenerateDataKey")]
 
     def _state_key(self, *actions: str) -> list[iam.PolicyStatement]:
-        """Allow to use the key of an encrypted state bucket, through S3 alone. Whoever writes a lock encrypts it."""
+        """Allow use of an encrypted state bucket's key, only through S3. Writing a lock encrypts it."""
         if not self._settings.site.state_key:
             return []
         through_s3 = {"StringLike": {"kms:ViaService": "s3.*.amazonaws.com"}}
@@ -308,7 +309,7 @@ class Runners(Construct):
 
 
 def _target_access(allowed: AllowedRoles, kind: RunnerKind) -> list[iam.PolicyStatement]:
-    """Allow to assume the roles of one phase, with tags and a source identity. It is for this kind of runner alone."""
+    """Allow assuming the roles of one phase, with tags and a source identity, only for this kind of runner."""
     _, phase = KEYS[kind.name]
     named = (each.role for each in allowed.phases.get(phase, ()))
     arns = [each for each in dict.fromkeys(named) if each.startswith("arn:")]

@@ -1,4 +1,4 @@
-"""Drift detection schedules: functions make them as repositories ask for it, in a group of the stack."""
+"""Drift detection schedules: functions create them for repositories, in a group of the stack."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tidegate_cdk.asl_state_machine import machine_arn
 
 
 class Schedules(Construct):
-    """The group, which goes with all of its schedules when the stack goes, and the role that they start runs in."""
+    """The group, which is deleted with all of its schedules, and the role in which they start runs."""
 
     def __init__(
         self, scope: Construct, construct_id: str, *, name: str, machine: str, undelivered: sqs.IQueue
@@ -21,7 +21,7 @@ class Schedules(Construct):
         self.name = name
         scheduler.CfnScheduleGroup(self, "Group", name=name)
         group = Stack.of(self).format_arn(service="scheduler", resource="schedule-group", resource_name=name)
-        # Only schedules of this group may use it, whoever can make others in the account.
+        # Only schedules of this group may use it, even if others can be created in the account.
         of_group = {"StringEquals": {"aws:SourceArn": group, "aws:SourceAccount": Stack.of(self).account}}
         self.role = iam.Role(
             self,

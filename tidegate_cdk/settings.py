@@ -1,4 +1,4 @@
-"""The context keys that an installation may set. tidegate_cdk/README.md says what each is for."""
+"""The context keys of an installation. tidegate_cdk/README.md explains them."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Settings:
 
 
 def read_settings(context: Context) -> Settings:
-    """Return the settings of this context. Raise InvalidContext for the first that cannot be used."""
+    """Return the settings of this context. Raise InvalidContext for the first invalid one."""
     text = _Texts(context)
     forge = text.matching("forge", _FORGE, "github or gitlab", "github")
     forge_url, forge_api_url = _addresses(text, forge)

@@ -1,4 +1,4 @@
-"""What an installation's site asks of all resources, whichever part made them: a key, a boundary, days of logs."""
+"""Site settings for all resources: a key, a permissions boundary, log retention."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tidegate_cdk.site_settings import SiteSettings
 
 
 def apply_site_settings(scope: Construct, site: SiteSettings, *, prefix: str, webhook: lambda_.Function) -> None:
-    """Set on every resource of ``scope`` what the site asks for. It comes last, when all of them are there."""
+    """Apply the site settings to every resource of ``scope``, after all of them exist."""
     if site.boundary:
         iam.PermissionsBoundary.of(scope).apply(_policy(scope, site.boundary))
     if site.retention:

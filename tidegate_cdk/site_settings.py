@@ -1,4 +1,4 @@
-"""The context keys that are about where an installation stands: its network, address, keys, and bounds of its roles."""
+"""The context keys of an installation's site: network, domain, keys, and permissions boundaries."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _MOST_SUBNETS = 16
 
 @dataclass(frozen=True, slots=True)
 class SiteSettings:
-    """What is empty or None is made by the stack, or is as AWS has it.
+    """Empty or None means that the stack creates it, or AWS's default.
 
-    ``runners_are_public`` tells whether runners get an address of their own. ``key`` is the ARN of a key, ``create``,
-    or empty. ``boundary`` is a policy's name or ARN. ``retention`` is in days, for all log groups.
+    ``runners_are_public`` tells whether runners get a public IP. ``key`` is the ARN of a key, ``create``, or empty.
+    ``boundary`` is a policy's name or ARN. ``retention`` is in days, for all log groups.
     """
 
     vpc: str

@@ -1,4 +1,4 @@
-"""Where the code lies that is deployed: in this repository, or inside of the package where that is installed."""
+"""The location of the deployed code: this repository, or the installed package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The stack that ``make deploy`` deploys: one installation, and nothing else."""
+"""The stack of ``make deploy``: one installation, and nothing else."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tidegate_cdk.props import TidegateProps
 
 
 class TidegateStack(Stack):
-    """One installation in a stack of its own, which nobody deletes by mistake."""
+    """One installation in its own stack, with termination protection."""
 
     def __init__(self, scope: Construct, construct_id: str, props: TidegateProps) -> None:
         # The rule and parameter that check the bootstrap version are left out: the CDK command line checks it too.

@@ -1,4 +1,4 @@
-"""What is kept: the table and the artifact bucket."""
+"""Storage: the table and the artifact bucket."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from constructs import Construct
 
 from tidegate_cdk.indexes import INDEXES
 
-#: Plans and their JSON hold secrets in clear, and are of no use after all that a plan may wait for: four weeks at its
-#: gate, one for its review, four for its requirements.
+#: Plans and their JSON hold secrets in clear text, and are useless after the longest wait: four weeks at the gate, one
+#: for the review, four for requirements.
 _PLAN_DAYS = 64
 _LOG_DAYS = 365
-#: Policies are stored again with each push; what waits behind such a plan is still to be checked against them.
+#: Policies are stored again with each push; plans that still wait need them.
 _POLICY_DAYS = 180
 #: States that an engine could not save wait for a person.
 _ERRORED_DAYS = 180

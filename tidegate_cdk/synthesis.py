@@ -1,8 +1,8 @@
-"""Writes the template.
+"""Write the template.
 
 The CDK command line passes the context of cdk.json itself. Run alone, this reads cdk.json, lets CDK_CONTEXT_JSON
-override single keys and CDK_OUTDIR the directory, and leaves out building the layer of third-party packages, which does
-not change the template.
+override single keys and CDK_OUTDIR the directory, and skips building the layer of third-party packages, which does not
+change the template.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _OWN_KEY = re.compile(r"[a-z_]+")
 
 
 class UnknownContext(ValueError):  # Named for what it tells.
-    """A context key that looks like one of Tidegate's is none: what it should bound, allow or size, it would not."""
+    """An unknown context key that looks like Tidegate's: it would silently not limit, allow or size anything."""
 
     def __init__(self, key: str, known: Iterable[str]) -> None:
         near = get_close_matches(key, known, 1)
@@ -64,7 +64,7 @@ def synthesize(outdir: Path | None = None, plugins: Iterable[Plugin] = ()) -> Pa
 
 
 def refuse_unknown_keys(context: Mapping[str, object]) -> None:
-    """Raise UnknownContext for a key of our form that is no setting. The CDK's own keys have other characters."""
+    """Raise UnknownContext for an unknown key of our form. The CDK's own keys have other characters."""
     known = [field.name for field in fields(TidegateProps)]
     for key in context:
         if _OWN_KEY.fullmatch(key) and key not in known:

@@ -1,4 +1,4 @@
-"""The context keys of target roles: which roles engines may assume, and which roots may name for theirs."""
+"""The context keys of target roles: those that engines may assume, and those that roots may name."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class UnusableRole(ValueError):
 
 
 def engine_roles(key: str, entries: Sequence[object]) -> tuple[str, ...]:
-    """Return the entries that are patterns alone: what an engine may assume by itself. Raise UnusableRole."""
+    """Return the plain patterns: roles that an engine may assume itself. Raise UnusableRole."""
     return tuple(_role(f"{key}[{at}]", each) for at, each in enumerate(entries) if not isinstance(each, Mapping))
 
 
@@ -81,7 +81,7 @@ def _role(place: str, role: object, key: str = "role") -> str:
 
 
 def _check_apart(phase: Phase, planning: Sequence[str], applying: Sequence[str]) -> None:
-    """Refuse a role that is for applies and for plans: whatever is planned, pull requests too, could apply with it."""
+    """Refuse a role for both applies and plans: any plan, even of a pull request, could apply with it."""
     for one, other in product(planning, applying):
         if overlap(one, other):
             advice = f"a role that is not used for applies: it overlaps with {other!r} in apply_target_roles"
@@ -89,7 +89,7 @@ def _check_apart(phase: Phase, planning: Sequence[str], applying: Sequence[str])
 
 
 def overlap(one: str, other: str) -> bool:
-    """Tell whether a text fits both of two patterns, in which ``*`` stands for any text."""
+    """Tell whether some text matches both patterns, in which ``*`` stands for any text."""
     seen, ahead = set(), [(0, 0)]
     while ahead:
         places = at, beside = ahead.pop()

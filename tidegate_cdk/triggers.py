@@ -1,4 +1,4 @@
-"""What starts functions: queues, events of Step Functions and ECS, and the clock."""
+"""What starts functions: queues, events of Step Functions and ECS, and schedules."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from tidegate_cdk.messaging import Messaging
 from tidegate_cdk.plan_functions import FAILED_CALL
 from tidegate_cdk.runners import Runners
 
-#: The reconciler repairs what was forgotten for more than a minute; five minutes later at the latest it is seen.
+#: The reconciler handles what was missed for more than a minute, within five more minutes.
 _RECONCILE_EVERY = Duration.minutes(5)
-#: How many roots are discovered at once: each clones from the forge.
+#: Concurrent root discoveries: each clones from the VCS provider.
 _DISCOVERIES = 10
 
 
 class Triggers(Construct):
-    """Routes from what happened to the function that acts on it."""
+    """Connects events to the functions that process them."""
 
     def __init__(
         self,

@@ -1,8 +1,8 @@
-"""Which service may assume a role, and for whom: services that say for what they act do so for this account alone.
+"""Trust policies: which service may assume a role, limited to this account where the service supports that.
 
-Lambda says nothing of that when it assumes a function's role: its guide has no condition ("Defining Lambda function
-permissions with an execution role"), and neither has ECS's for execution roles ("Task execution IAM role").
-docs/decisions/0226 has the documents of the others.
+Lambda supports no such condition for a function's role ("Defining Lambda function permissions with an execution role"),
+and neither does ECS for execution roles ("Task execution IAM role"). docs/decisions/0226 has the documents of the
+others.
 """
 
 from __future__ import annotations

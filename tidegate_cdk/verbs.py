@@ -1,6 +1,6 @@
-"""What each verb of a function needs to do its work. A verb is what a message or an event is for, by its kind.
+"""The capabilities of each verb. A verb processes one kind of message or event.
 
-What a function may do is the union of its verbs' needs (function_specs.py).
+A function's permissions are the union of its verbs' (function_specs.py).
 """
 
 from __future__ import annotations
