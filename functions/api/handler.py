@@ -1,4 +1,4 @@
-"""What people ask: the HTTP API, for programs and browsers, and the action queue: buttons, and comments that decide."""
+"""The HTTP API for programs and browsers, and the action queue: buttons, and commands that decide."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The discovery queue: enqueues deployments for pushes, comments, requests and re-runs, and keeps pull requests."""
+"""The discovery queue: enqueues deployments for pushes, comments, requests and re-runs, and updates pull requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Steps of executions that read a repository's files: what a pull request changes, and what a schedule is about."""
+"""Steps that read a repository's files: a pull request's changes, and a drift schedule's roots."""
 
 from __future__ import annotations
 

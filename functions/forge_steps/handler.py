@@ -1,4 +1,4 @@
-"""Steps of executions that call the forge, and the check-run queue, which shows there what is newest."""
+"""Steps that call the VCS provider, and the check-run queue, which publishes the newest states."""
 
 from __future__ import annotations
 

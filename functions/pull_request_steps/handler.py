@@ -1,4 +1,4 @@
-"""Steps of speculative plans, which take turns."""
+"""Steps of speculative plans, which share concurrency slots."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every five minutes, or when a person invokes it with any event: repairs what events missed."""
+"""Every five minutes, or when invoked by a person with any event: reconciles what events missed."""
 
 from __future__ import annotations
 

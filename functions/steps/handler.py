@@ -1,4 +1,4 @@
-"""Steps of executions that only keep records, and the line queues."""
+"""Steps that only update records, and the position queues."""
 
 from __future__ import annotations
 

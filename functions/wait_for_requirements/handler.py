@@ -1,4 +1,4 @@
-"""*Wait for its requirements*: keeps the task token of a deployment, and asks the forge why it must wait."""
+"""*Wait for its requirements*: stores a deployment's task token, and asks the VCS provider what is missing."""
 
 from __future__ import annotations
 

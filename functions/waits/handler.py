@@ -1,4 +1,4 @@
-"""Steps of deployments that keep task tokens, and runners that stopped, whose tokens fail."""
+"""Steps that store deployments' task tokens, and stopped runners, whose tokens fail."""
 
 from __future__ import annotations
 

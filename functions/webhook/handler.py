@@ -1,4 +1,4 @@
-"""Lambda behind the HTTP API: receives the forge's webhooks."""
+"""Lambda behind the HTTP API: receives webhooks."""
 
 from __future__ import annotations
 

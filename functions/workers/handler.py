@@ -1,4 +1,4 @@
-"""What starts deploy executions: handovers, the change queue, and executions that did not end by themselves."""
+"""Starts of deploy executions: continue as new, the change queue, and executions that ended abnormally."""
 
 from __future__ import annotations
 

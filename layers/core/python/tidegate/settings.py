@@ -1,4 +1,4 @@
-"""What the environment says: one frozen group of settings for each need, so that a function has only what it uses."""
+"""Settings from environment variables: one frozen group for each need, so a function has only what it uses."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ class InvalidSettingError(ValueError):
 
 
 class InvalidSecretError(Exception):
-    """The secret of the GitHub App, or of GitLab's user, has another form than is expected."""
+    """The secret of the GitHub App, or of GitLab's user, is malformed."""
 
     def __init__(self, name: str, form: str) -> None:
         super().__init__(f"The secret {name} must be JSON: {form}. Store it again.")
 
 
 def app_secret_fields(name: str, text: str) -> Mapping[str, str]:
-    """Return the fields of the App's secret. Raise InvalidSecretError for a text of another form."""
+    """Return the fields of the App's secret. Raise InvalidSecretError if it is malformed."""
     return _secret_fields(name, text, {"app_id": "…", "private_key": "PEM"})
 
 
 def gitlab_secret_fields(name: str, text: str) -> Mapping[str, str]:
-    """Return the fields of the secret of GitLab's user. Raise InvalidSecretError for a text of another form."""
+    """Return the fields of the secret of GitLab's user. Raise InvalidSecretError if it is malformed."""
     return _secret_fields(name, text, {"token": "…", "clone_token": "…"})
 
 
@@ -99,7 +99,7 @@ class BusSettings(Settings):
 
 
 class EventPublisherSettings(Settings):
-    """The event bus's name, and the URLs of the queues of check runs, of lines and of changes that moved."""
+    """The event bus's name, and the URLs of the check-run, position and change queues."""
 
     bus: str = Field(alias="TIDEGATE_EVENT_BUS")
     check_run_queue: str = Field(alias="TIDEGATE_CHECK_RUN_QUEUE")
@@ -115,13 +115,13 @@ class ClusterSettings(Settings):
 
 
 class PlanRunnerSettings(Settings):
-    """The size of the function that runs plans, where plans begin on Lambda; empty where they run on Fargate."""
+    """The size of the function for plans on Lambda; empty if plans run on Fargate."""
 
     function: str = Field("", alias="TIDEGATE_PLAN_FUNCTION")
 
     @property
     def memory(self) -> int:
-        """The function's memory in MB, with which its size begins."""
+        """The function's memory in MB, the first part of its size."""
         return int(self.function.split()[0])
 
 
@@ -132,7 +132,7 @@ class DiscoveryQueueSettings(Settings):
 
 
 class ActionQueueSettings(Settings):
-    """The URL of the action queue: buttons, and comments that decide."""
+    """The URL of the action queue: buttons, and commands that decide."""
 
     action_queue: str = Field(alias="TIDEGATE_ACTION_QUEUE")
 
@@ -142,7 +142,7 @@ class EventQueueSettings(DiscoveryQueueSettings, ActionQueueSettings):
 
 
 class WorkflowSettings(Settings):
-    """The ARNs of the deploy machine and the pull-request machine; a function that answers tokens only needs none."""
+    """The ARNs of the deploy machine and the pull-request machine; a function that only settles tokens needs none."""
 
     deploy_machine: str = Field("", alias="TIDEGATE_DEPLOY_STATE_MACHINE")
     pull_request_machine: str = Field("", alias="TIDEGATE_PULL_REQUEST_STATE_MACHINE")
@@ -155,9 +155,9 @@ class DriftRunSettings(Settings):
 
 
 class ScheduleSettings(Settings):
-    """The group of the schedules for drift, what they start, the role that they do it in, and what takes failures.
+    """The group of the drift schedules, their target and role, and the queue for failures.
 
-    What only removes schedules needs their group alone.
+    A function that only deletes schedules needs just the group.
     """
 
     group: str = Field(alias="TIDEGATE_DRIFT_SCHEDULES")
@@ -167,7 +167,7 @@ class ScheduleSettings(Settings):
 
 
 class UrlSettings(Settings):
-    """Which forge it is, and its own address. ``gitlab_url`` is the name that the design has for GitLab's."""
+    """The VCS provider, and its URL. ``gitlab_url`` is the documented name for GitLab's."""
 
     kind: Literal["github", "gitlab"] = Field("github", alias="TIDEGATE_FORGE")
     own_url: str = Field("", alias="TIDEGATE_FORGE_URL")
@@ -180,16 +180,16 @@ class UrlSettings(Settings):
 
     @property
     def url(self) -> str:
-        """Where the forge is."""
+        """The VCS provider's URL."""
         usual = (self.gitlab_url or "https://gitlab.com") if self.is_gitlab else "https://github.com"
         return (self.own_url or usual).rstrip("/")
 
 
 class ForgeSettings(UrlSettings):
-    """The forge's addresses and the name of the App's secret, which holds tokens where the forge is GitLab.
+    """The VCS provider's URLs and the name of the App's secret, which holds GitLab's tokens.
 
-    ``github_token`` and ``gitlab_token`` are the names that the design has for tokens: of what comments on GitHub, and
-    of Tidegate's user on GitLab.
+    ``github_token`` and ``gitlab_token`` are the documented names: of the token for comments on GitHub, and of
+    Tidegate's user on GitLab.
     """
 
     app_secret: str = Field(alias="TIDEGATE_APP_SECRET_NAME")
@@ -199,14 +199,14 @@ class ForgeSettings(UrlSettings):
 
     @property
     def api_url(self) -> str:
-        """Where the forge's API is."""
+        """The URL of the VCS provider's API."""
         return self.own_api_url or (f"{self.url}/api/v4" if self.is_gitlab else "https://api.github.com")
 
 
 class LinkSettings(Settings):
-    """Where check runs link to: an execution's URL with ``{deployment}`` in it, and the address of the web pages.
+    """Links of check runs: an execution's URL with ``{deployment}`` in it, and the URL of the web pages.
 
-    Without them, check runs do not link.
+    Without them, check runs have no links.
     """
 
     execution: str = Field("", alias="TIDEGATE_EXECUTION_URL")
@@ -214,9 +214,9 @@ class LinkSettings(Settings):
 
 
 class IdentitySettings(Settings):
-    """Workload identity: the ARN of the key that signs, those of all that are published, and what tokens say.
+    """Workload identity: the ARN of the signing key, those of all published keys, and the tokens' claims.
 
-    ``issuer`` is the installation's address, ``audience`` what IAM of AWS expects. Without a key there are no tokens.
+    ``issuer`` is the installation's URL, ``audience`` is what AWS IAM expects. Without a key there are no tokens.
     """
 
     key: str = Field("", alias="TIDEGATE_IDENTITY_KEY")
@@ -226,31 +226,31 @@ class IdentitySettings(Settings):
 
 
 class OperatorSettings(Settings):
-    """The team (``org/slug``) whose members may ask for deployments through the HTTP API; empty: nobody may."""
+    """The team (``org/slug``) whose members may request deployments through the HTTP API; empty: nobody."""
 
     team: str = Field("", alias="TIDEGATE_OPERATORS_TEAM")
 
 
 class ReviewSettings(Settings):
-    """Which plans wait for people where a repository's configuration does not say: always, manual or never."""
+    """Default review rule of repositories: always, manual or never."""
 
     plan_review: PlanReview = Field(PlanReview.ALWAYS, alias="TIDEGATE_PLAN_REVIEW")
 
 
 class PlanSlotSettings(Settings):
-    """How many speculative plans of a repository run at a time."""
+    """Concurrent speculative plans of a repository."""
 
     limit: PositiveInt = Field(alias="TIDEGATE_PULL_REQUEST_PLANS")
 
 
 class SlotSettings(Settings):
-    """How many runners the installation may have at a time."""
+    """Concurrent runners of the installation."""
 
     limit: PositiveInt = Field(alias="TIDEGATE_RUNNER_SLOTS")
 
 
 class RunnerOfferSettings(Settings):
-    """Which runners the installation has, as JSON."""
+    """The installation's runner sizes, as JSON."""
 
     offer: Annotated[InstanceOf[RunnerOffer], BeforeValidator(from_text)] = Field(
         RunnerOffer(), alias="TIDEGATE_RUNNERS"
@@ -258,6 +258,6 @@ class RunnerOfferSettings(Settings):
 
 
 class MachineSettings(Settings):
-    """How many rounds a deploy execution works before it continues as new."""
+    """Rounds of a deploy execution before it continues as new."""
 
     rounds: int = Field(ROUNDS_PER_EXECUTION, alias="TIDEGATE_ROUNDS_PER_EXECUTION", ge=1, le=ROUNDS_PER_EXECUTION)

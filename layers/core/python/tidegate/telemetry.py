@@ -11,14 +11,14 @@ from aws_lambda_powertools import Logger
 
 logger = Logger(service="tidegate", serialize_stacktrace=False)
 
-#: Fields of events that identify what a call was about. Tokens are not among them.
+#: Event fields that identify the subject of a call. Tokens are not among them.
 _IDENTIFIERS = ("deployment", "queue", "job", "kind", "phase", "attempt", "execution", "state", "error")
 
 Handler = Callable[[Mapping[str, Any], Any], Any]
 
 
 def observed(handler: Handler) -> Handler:
-    """Log each call of a function's handler: what it was about, how it ended, and how long it took."""
+    """Log each call of a function's handler: its subject, its result, and its duration."""
 
     @wraps(handler)
     def run(event: Mapping[str, Any], context: Any) -> Any:
@@ -41,7 +41,7 @@ def observed(handler: Handler) -> Handler:
 
 
 def count_ignored(function: str, source: str, kind: str) -> None:
-    """Log and count what a function got and no verb is for. It was sent by another release, or by mistake."""
+    """Log and count a message or event without a verb, from another release or sent by mistake."""
     from aws_lambda_powertools.metrics import MetricUnit, single_metric  # noqa: PLC0415  # Seldom needed.
 
     logger.warning("ignored: no verb is for this kind", extra={"source": source, "ignored": kind[:100]})

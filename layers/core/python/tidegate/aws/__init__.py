@@ -1,1 +1,1 @@
-"""What talks to AWS: clients, the table, batches of queues, executions, artifacts."""
+"""AWS access: clients, the table, queue batches, executions, artifacts."""

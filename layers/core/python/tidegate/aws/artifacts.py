@@ -12,11 +12,11 @@ from tidegate.aws.boto import cloud_errors, error_code
 from tidegate.ports import ObjectStart
 from tidegate.rules.errors import CloudUnavailable, NotFound
 
-#: What S3 says of an object that is not there.
+#: S3's errors for a missing object.
 _MISSING = frozenset({"NoSuchKey", "404"})
-#: Bytes that are held at once of an object that is only hashed.
+#: Chunk size in bytes for hashing an object.
 _CHUNK = 1 << 20
-#: Objects that S3 removes at once.
+#: Objects in one S3 delete request.
 _MOST = 1000
 
 
@@ -32,7 +32,7 @@ class S3Artifacts:
         return content
 
     def get_start(self, key: str, size: int) -> ObjectStart:
-        """Read the whole once, so that what is shown is what was hashed; no more than the start is kept."""
+        """Read the whole object once, so that the shown part is covered by the hash; only the start is kept."""
         start, whole, digest = bytearray(), 0, hashlib.sha256()
         body = self._read(key)["Body"]
         with cloud_errors("S3"):

@@ -1,7 +1,7 @@
-"""How functions take messages off SQS: each by itself, and what may pass comes back soon.
+"""Process SQS batches message by message, with backoff for temporary failures.
 
-What the forge puts off comes back when it said. What AWS could not do for now, or somebody else was quicker at, comes
-back within seconds at first; it would stay hidden for minutes otherwise, as long as a function may take that died.
+A message that the VCS provider delays returns at the given time. After a failure of AWS or a conflict, it returns
+within seconds at first; otherwise it would stay hidden for the function's visibility time-out, which is minutes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tidegate.aws.hold import held
 from tidegate.aws.visibility import LONGEST_PAUSE, pause_before
 from tidegate.rules.errors import AuditUnavailable, CloudUnavailable, Conflict, ForgeUnavailable
 
-#: What may go well a moment later, and how many attempts come soon: longer trouble is left to the queue's own pauses.
+#: Failures that may soon succeed, and the number of quick retries: after that, the queue's own delay applies.
 _PASSING = (AuditUnavailable, CloudUnavailable, Conflict)
 _SOON = 4
 
@@ -34,12 +34,12 @@ Postpone = Callable[[str, int], None]
 
 
 def take_all(event: Mapping[str, Any], context: Any, take: Callable[[str], object], postpone: Postpone) -> Any:
-    """Take each message of a standard queue; return what SQS delivers again."""
+    """Process each message of a standard queue; return those that SQS delivers again."""
     return _take_all(event, context, _with_backoff(take, postpone))
 
 
 def release_held_slot(event: Mapping[str, Any], context: Any, take: Callable[[str], object], postpone: Postpone) -> Any:
-    """Take the message of a standard queue as ``take_all`` does; it comes back soon also when the function dies."""
+    """Process the message of a standard queue as ``take_all`` does; it also returns soon if the function dies."""
     return _take_all(event, context, _with_backoff(take, postpone, hold=True))
 
 
@@ -49,9 +49,9 @@ def _take_all(event: Mapping[str, Any], context: Any, take_record: Callable[[SQS
 
 
 def take_in_order(event: Mapping[str, Any], context: Any, take: Callable[[str], object], postpone: Postpone) -> Any:
-    """Take the messages of a FIFO queue; in a group, nothing is taken after the first that failed.
+    """Process the messages of a FIFO queue; after a failure, the rest of its group is skipped.
 
-    What stands behind a message that was put off comes back with it: hidden for longer, it would hold up its group.
+    Messages behind a delayed one return with it: hidden for longer, they would block their group.
     """
     put_off: dict[str, int] = {}
 
@@ -68,7 +68,7 @@ def take_in_order(event: Mapping[str, Any], context: Any, take: Callable[[str], 
 
 
 def _behind(records: Iterable[Mapping[str, Any]], put_off: Mapping[str, int]) -> Iterator[tuple[str, int]]:
-    """Yield the receipts of messages behind one that was put off, and for how long that was."""
+    """Yield the receipts of messages behind a delayed one, and the delay."""
     groups: dict[str, int] = {}
     for record in records:
         receipt, group = record["receiptHandle"], record["attributes"]["MessageGroupId"]
@@ -81,7 +81,7 @@ def _behind(records: Iterable[Mapping[str, Any]], put_off: Mapping[str, int]) ->
 def _with_backoff(
     take: Callable[[str], object], postpone: Postpone, *, hold: bool = False
 ) -> Callable[[SQSRecord], object]:
-    """Return what takes a record: when the forge puts it off, the message stays hidden for that long."""
+    """Return a processor of records that hides a message for as long as the VCS provider asks."""
 
     def take_record(record: SQSRecord) -> object:
         attempt = int(record.attributes.approximate_receive_count)
@@ -92,7 +92,7 @@ def _with_backoff(
             pause = _pause(attempt, error)
             if pause is None:
                 logger.exception("failed", extra={"message_id": record.message_id})
-                if hold:  # What holds it hides it for seconds only, as for a function that died: this one did not.
+                if hold:  # A hold hides it for seconds only, in case the function dies: this one did not.
                     postpone(record.receipt_handle, LONGEST_PAUSE)
             else:
                 postpone(record.receipt_handle, pause)
@@ -103,7 +103,7 @@ def _with_backoff(
 
 
 def _pause(attempt: int, error: Exception) -> int | None:
-    """Return the seconds after which what failed at an attempt (from 1) comes back; None leaves it to its queue."""
+    """Return the delay in seconds after a failed attempt (from 1); None for the queue's own delay."""
     parts = list(_parts(error))
     put_off = [each for each in parts if isinstance(each, ForgeUnavailable)]
     if put_off:
@@ -114,7 +114,7 @@ def _pause(attempt: int, error: Exception) -> int | None:
 
 
 def _parts(error: Exception) -> Iterator[Exception]:
-    """Yield what a group consists of, or else the exception itself."""
+    """Yield a group's exceptions, or else the exception itself."""
     if not isinstance(error, ExceptionGroup):
         yield error
         return

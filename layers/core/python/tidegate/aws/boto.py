@@ -1,4 +1,4 @@
-"""boto3 clients with time limits, and what AWS refuses put into Tidegate's words."""
+"""boto3 clients with time limits, and AWS's errors as Tidegate's."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from tidegate.rules.errors import CloudUnavailable
 
-#: Five attempts with growing pauses take about 10 s: well within the function's and the task's limits.
+#: Five attempts with backoff take about 10 s: well within the limits of functions and tasks.
 _CONFIG = Config(
     connect_timeout=3,
     read_timeout=10,
@@ -34,7 +34,7 @@ def error_code(error: ClientError) -> str:
 
 @contextmanager
 def cloud_errors(service: str) -> Iterator[None]:
-    """Raise CloudUnavailable in place of whatever AWS's client raises in the block."""
+    """Raise CloudUnavailable for any error of an AWS client in the block."""
     try:
         yield
     except ClientError as error:

@@ -1,4 +1,4 @@
-"""A small AWS client on the standard library, for programs whose start counts.
+"""A small AWS client on the standard library, for programs with start-critical paths.
 
 The webhook function and the runner need a handful of calls; importing boto3 for them costs more than
 the calls themselves (docs/decisions/0020). Everything else in Tidegate uses boto3.
@@ -56,7 +56,7 @@ _EMPTY_SHA256 = hashlib.sha256(b"").hexdigest()
 
 
 class AwsError(Exception):
-    """A refusal by AWS. ``code`` is AWS's own, or one of ours when no answer came at all.
+    """An error of AWS. ``code`` is AWS's own, or one of ours if no answer came.
 
     Ours are ``ConnectionFailed`` and ``NoCredentials``.
     """
@@ -67,7 +67,7 @@ class AwsError(Exception):
 
     @property
     def passing(self) -> bool:
-        """Tell whether the same call may succeed a little later."""
+        """Tell whether a retry may succeed."""
         return (
             self.status >= _SERVER_ERROR
             or self.status == _TOO_MANY_REQUESTS
@@ -78,7 +78,7 @@ class AwsError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Service:
-    """How to speak to a service: the names it has in targets, host names, and endpoint variables."""
+    """How to call a service: its names in targets, host names, and endpoint variables."""
 
     name: str
     variable: str
@@ -101,7 +101,7 @@ _SERVICES = {
 
 @dataclass(slots=True)
 class _Call:
-    """One call, as often as it is sent. ``body`` is bytes, or a file that is read from its start."""
+    """One call, including retries. ``body`` is bytes, or a file that is read from its start."""
 
     service: str
     operation: str
@@ -126,7 +126,7 @@ class _Connections:
         self._tls: Any = None
 
     def take(self, scheme: str, host: str) -> tuple[http.client.HTTPConnection, bool]:
-        """Return a connection and whether it was used before."""
+        """Return a connection and whether it is reused."""
         with self._lock:
             idle = self._idle.get((scheme, host))
             if idle:
@@ -219,7 +219,7 @@ class Aws:
         return self._sts(form)
 
     def assume_role_with_web_identity(self, role: str, session: str, token: str, seconds: int = 3600) -> Credentials:
-        """Return credentials of a role that lets a token in, which proves itself: nothing is signed. Raise AwsError."""
+        """Return credentials of a role that trusts a token; such a call is not signed. Raise AwsError."""
         form = {
             "Action": "AssumeRoleWithWebIdentity",
             "Version": "2011-06-15",
@@ -270,7 +270,7 @@ class Aws:
     def _object_url(self, bucket: str, key: str) -> str:
         path = quote(key, safe="/-_.~")
         endpoint = self._endpoint("s3")
-        # A dot in the bucket's name would not fit S3's TLS certificate, and a local endpoint has one host only.
+        # A dot in the bucket's name would not match S3's TLS certificate, and a local endpoint has one host only.
         if endpoint.endswith(f"s3.{self.region}.{self._domain}") and "." not in bucket:
             return f"https://{bucket}.s3.{self.region}.{self._domain}/{path}"
         return f"{endpoint}/{quote(bucket, safe='-_.~')}/{path}"
@@ -297,7 +297,7 @@ class Aws:
                 answer = _read(response, call)
             except (OSError, http.client.HTTPException) as error:
                 connection.close()
-                if used and isinstance(error, ConnectionError):  # It idled for too long. At last a fresh one is tried.
+                if used and isinstance(error, ConnectionError):  # It idled too long. The last attempt uses a new one.
                     continue
                 raise AwsError(call.service, call.operation, "ConnectionFailed", str(error)) from error
             except NoCredentialsError as error:
@@ -384,7 +384,7 @@ def _end(answer: bytes) -> float | None:
 
 
 def _element(answer: bytes, name: str) -> str:
-    """Return the text of the first ``<name>``. The answers read so are flat, and a parser costs 10 ms to import."""
+    """Return the text of the first ``<name>``. These answers are flat, and a parser costs 10 ms to import."""
     text = answer.decode("utf-8", "replace")
     found = text.partition(f"<{name}>")[2].partition(f"</{name}>")[0].strip()
     for entity, letter in (("&lt;", "<"), ("&gt;", ">"), ("&quot;", '"'), ("&amp;", "&")):

@@ -1,4 +1,4 @@
-"""Where credentials come from: the environment (Lambda, CLI) or the ECS container endpoint."""
+"""Sources of credentials: the environment (Lambda, CLI) or the ECS container endpoint."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from urllib.parse import urlsplit
 
 from tidegate.aws.signing import Credentials
 
-#: Credentials are renewed this long before they end: ECS offers new ones about 5 minutes ahead.
+#: Credentials are renewed this long before their expiry: ECS offers new ones about 5 minutes ahead.
 RENEW_BEFORE_SECONDS = 240
-#: The address at which ECS answers AWS_CONTAINER_CREDENTIALS_RELATIVE_URI.
+#: The host to which ECS's AWS_CONTAINER_CREDENTIALS_RELATIVE_URI is relative.
 ECS_ENDPOINT = "http://169.254.170.2"
 TIMEOUT_SECONDS = 3
 ATTEMPTS = 3
@@ -26,7 +26,7 @@ class NoCredentialsError(Exception):
 
 
 class CredentialSource:
-    """Gives current credentials; renews them in time. May be used from several threads."""
+    """Returns current credentials, renewed in time. May be used from several threads."""
 
     def __init__(self, fetch: Callable[[], Credentials], now: Callable[[], float] = time.time) -> None:
         self._fetch = fetch
@@ -35,7 +35,7 @@ class CredentialSource:
         self._current: Credentials | None = None
 
     def get(self) -> Credentials:
-        """Return credentials that are valid for some minutes more. Raise NoCredentialsError."""
+        """Return credentials that are valid for some more minutes. Raise NoCredentialsError."""
         with self._lock:
             current = self._current
             if current is None or (current.expires and current.expires - RENEW_BEFORE_SECONDS < self._now()):
@@ -43,7 +43,7 @@ class CredentialSource:
             return current
 
     def forget(self) -> None:
-        """Fetch again at the next use: AWS said that the present ones have ended."""
+        """Fetch again at the next use: AWS reported the current ones as expired."""
         with self._lock:
             self._current = None
 
@@ -105,7 +105,7 @@ def _http_get(url: str, authorization: str | None) -> tuple[int, bytes]:
 
 
 def end_of_session(text: str) -> float:
-    """Return when a session ends, in seconds since the epoch, of AWS's text. Raise ValueError for another one."""
+    """Return a session's expiry, in seconds since the epoch, from AWS's text. Raise ValueError for any other."""
     return float(timegm(time.strptime(text[:19], "%Y-%m-%dT%H:%M:%S")))
 
 

@@ -1,4 +1,4 @@
-"""Where a page of a history ends, as an opaque text that goes out to readers and comes back."""
+"""Page cursors of a history, as opaque text for clients."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hashlib import sha256
 from tidegate.rules.errors import NotFound
 from tidegate.rules.timestamp import timestamp_from, timestamp_text
 
-#: A cursor is some 150 characters long; what is longer is none.
+#: A cursor has some 150 characters; a longer text is none.
 _MAXIMUM = 400
 _ID = re.compile(r"[A-Za-z0-9-]{1,80}")
 

@@ -1,7 +1,7 @@
-"""Renders the state machines of stepfunctions/ to what is deployed: YAML for people, JSON for Step Functions.
+"""Render the state machines of stepfunctions/ for deployment: from YAML to Step Functions' JSON.
 
-``shared.yaml`` beside a file is read first, so that its anchors are known there. Nothing but JSON can come of a file:
-``on``, ``0o17`` or ``2026-01-01`` are plain text, as they are in YAML's JSON schema (yaml.org/spec/1.2.2, 10.2).
+``shared.yaml`` beside a file is read first, so that its anchors are known. YAML's JSON schema applies: ``on``, ``0o17``
+or ``2026-01-01`` are plain text (yaml.org/spec/1.2.2, 10.2).
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import Any
 import yaml
 
 SHARED = "shared.yaml"
-#: The end of a state machine's file name.
+#: The suffix of state machines' file names.
 ENDING = ".asl.yaml"
 _NUMBER = r"-?(?:0|[1-9][0-9]*)"
 
 
 class _Loader(yaml.SafeLoader):
-    """Reads YAML of JSON's types, keeps anchors after the end of a document, and takes no key twice."""
+    """Reads YAML with JSON's types, keeps anchors across documents, and refuses duplicate keys."""
 
     yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012 as its class has it
 

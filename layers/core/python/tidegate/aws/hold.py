@@ -1,4 +1,4 @@
-"""Holds a message of a queue while a function works on it: when the function dies, the message comes back soon."""
+"""Hold a queue's message while a function works on it: if the function dies, the message returns soon."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from aws_lambda_powertools import Logger
 
 from tidegate.aws.visibility import doubled
 
-#: Seconds that each beat of the first attempt hides a message; doubled at each further one, so that trouble which
-#: kills functions for an hour leaves attempts.
+#: Seconds for which each extension in the first attempt hides a message; doubled at each further one, so that some
+#: attempts remain after an hour of crashes.
 FIRST_HOLD = 30
-#: Seconds between two beats: two of them may fail.
+#: Seconds between two extensions: two of them may fail.
 BEAT = 10.0
 
 logger = Logger(service="tidegate", child=True)
@@ -21,9 +21,9 @@ logger = Logger(service="tidegate", child=True)
 
 @contextmanager
 def held(hide: Callable[[int], object], attempt: int, beat: float = BEAT) -> Iterator[None]:
-    """Hide what is worked on for a short time, from now and from each beat, until the block ends.
+    """Extend the message's visibility time-out for short periods until the block ends.
 
-    The first time is in the caller's thread, where clients are made. After the block nothing is hidden any more.
+    The first extension is in the caller's thread, where clients are created. The last one expires after the block.
     """
     seconds = doubled(FIRST_HOLD, attempt)
     ended = threading.Event()
@@ -31,7 +31,7 @@ def held(hide: Callable[[int], object], attempt: int, beat: float = BEAT) -> Ite
     def hold() -> None:
         try:
             hide(seconds)
-        except Exception:  # The message stays hidden for as long as before, which is no reason to stop.
+        except Exception:  # The current visibility time-out stays, which is no reason to stop.
             logger.warning("not held", exc_info=True)
 
     def beats() -> None:

@@ -1,7 +1,7 @@
-"""One small request and its answer on a connection of http.client, at a third of http.client's own cost.
+"""Exchange one small request and answer over a connection of http.client, at a third of http.client's own cost.
 
-http.client sends head and body apart and reads answers with the parser of e-mail messages. Calls of a few
-hundred bytes, three for each webhook, cost more in there than everything else of a webhook together.
+http.client sends head and body separately and parses headers as e-mail. For calls of a few hundred bytes, three for
+each webhook, that costs more than everything else of a webhook.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _WITHOUT_BODY = frozenset({204, 304})
 
 
 class SmallAnswer(NamedTuple):
-    """An answer that was read to its end; header names are in lower case."""
+    """A completely read answer; header names are in lower case."""
 
     status: int
     headers: Mapping[str, str]

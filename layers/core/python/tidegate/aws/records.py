@@ -1,4 +1,4 @@
-"""Frozen dataclasses of the domain as plain data, and plain data as DynamoDB's typed values.
+"""Convert frozen dataclasses to plain data, and plain data to DynamoDB's typed values.
 
 Standard library only, so that every program can read the same records.
 """
@@ -39,9 +39,9 @@ def _names(kind: type[Any]) -> tuple[str, ...] | None:
 
 
 def unpack(kind: type[Record], data: Mapping[str, Any]) -> Record:
-    """Return the dataclass ``kind`` that was packed. Unknown names are ignored, missing ones get their default.
+    """Return the packed dataclass ``kind``. Unknown names are ignored, missing ones get their default.
 
-    So a record that an older or newer version wrote can be read.
+    So records of older and newer versions can be read.
     """
     values = {}
     for name, (read, has_default) in _shape(kind).items():  # type: ignore[arg-type]  # A class can be hashed.
@@ -54,7 +54,7 @@ def unpack(kind: type[Record], data: Mapping[str, Any]) -> Record:
 
 @cache
 def _shape(kind: type[Any]) -> dict[str, tuple[Callable[[Any], Any] | None, bool]]:
-    """Return how each field's value is read (None: as it is), and whether the field has a default."""
+    """Return each field's reader (None: unchanged), and whether the field has a default."""
     hints = get_type_hints(kind)
     return {field.name: (_reader(_without_none(hints[field.name])), _has_default(field)) for field in fields(kind)}
 
@@ -69,7 +69,7 @@ def _without_none(hint: Any) -> Any:
 
 
 def _reader(hint: Any) -> Callable[[Any], Any] | None:
-    """Return what makes a value of this type from plain data, None if plain data is such a value."""
+    """Return the reader of a type from plain data, None if plain data is already such a value."""
     if is_dataclass(hint):
         return partial(unpack, hint)  # type: ignore[arg-type]  # A dataclass as found in a hint is a type.
     if get_origin(hint) is tuple:

@@ -1,4 +1,4 @@
-"""AWS Signature Version 4, on the standard library alone."""
+"""AWS Signature Version 4 with the standard library."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Credentials:
 
 
 class Request(NamedTuple):
-    """What is signed: ``path`` and ``query`` as they stand in the request line, headers in lower case.
+    """The signed request: ``path`` and ``query`` as in the request line, headers in lower case.
 
     ``body_sha256`` is the SHA-256 of the body in hexadecimal.
     """

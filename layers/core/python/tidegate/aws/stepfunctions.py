@@ -11,10 +11,10 @@ from botocore.exceptions import ClientError
 from tidegate.aws.boto import cloud_errors, error_code
 from tidegate.rules.errors import NotFound, TooLate
 
-#: An answer to a token that nobody waits for: TaskTimedOut on AWS; other implementations say InvalidToken.
+#: Errors for an expired token: TaskTimedOut on AWS; other implementations say InvalidToken.
 _TOO_LATE = frozenset({"TaskTimedOut", "TaskDoesNotExist", "InvalidToken"})
 _NO_EXECUTION = "ExecutionDoesNotExist"
-#: What a stopped execution of the pull-request machine ends with.
+#: The error of a stopped pull-request execution.
 OVERTAKEN = "Overtaken"
 _GOING_ON = frozenset({"RUNNING", "PENDING_REDRIVE"})
 #: Step Functions' limits in characters.
@@ -22,7 +22,7 @@ MAXIMUM_ERROR, MAXIMUM_CAUSE = 256, 32_768
 
 
 class StepFunctionsWorkflows:
-    """Starts the deploy machine and the pull-request machine (ARNs) and answers task tokens."""
+    """Starts the deploy machine and the pull-request machine (ARNs) and settles task tokens."""
 
     def __init__(self, client: Any, deploy_machine: str, pull_request_machine: str = "") -> None:
         self._client = client

@@ -1,4 +1,4 @@
-"""What the adapters on the table share: calls, keys, and DynamoDB's errors in the domain's words."""
+"""Common code of the table's adapters: calls, keys, and DynamoDB's errors as domain errors."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from botocore.exceptions import ClientError, ConnectionError, HTTPClientError  #
 from tidegate.aws.records import from_item, to_item
 from tidegate.rules.errors import CloudUnavailable, Conflict, NotFound, OversizedRecord
 
-#: The index of what is not done yet, the attribute that puts an item there, and the queues' place in it.
+#: The index of open work, the attribute that adds an item, and the partition of queues in it.
 OPEN_INDEX = "open"
 OPEN_QUEUES = "queue"
 OPEN_LOCKS = "lock"
 OPEN_DEPLOYMENTS = "deployment"
 
 RECORD = "record"
-#: Items that one batch may read, and how often what it left out is asked for again.
+#: Items of one batch read, and how often unprocessed ones are retried.
 _BATCH = 100
 _BATCH_TRIES = 5
 
@@ -40,14 +40,14 @@ _PASSING = frozenset(
     }
 )
 _SERVER_ERROR = 500
-#: Bytes of keys that DynamoDB takes: names come from addresses of pages and from forms as well.
+#: DynamoDB's limit of keys in bytes: names also come from URLs and forms.
 _LONGEST_PK, _LONGEST_SK = 2048, 1024
-#: How DynamoDB words that an item, alone or in a transaction, is over 400 KB. The code alone says nothing.
+#: DynamoDB's message for an item over 400 KB, alone or in a transaction. The code alone is ambiguous.
 _OVERSIZED = "Item size "
 
 
 def reasons(error: Any) -> list[str]:
-    """Return the codes of a refusal: one for each action of a transaction (``None`` where it was fine)."""
+    """Return an error's codes: one for each action of a transaction (``None`` for a valid one)."""
     listed = error.response.get("CancellationReasons")
     return [reason.get("Code", "None") for reason in listed] if listed else [error.response["Error"]["Code"]]
 
@@ -58,7 +58,7 @@ def _messages(error: Any) -> list[str]:
 
 
 def domain_error(error: Any, what: str) -> Any:
-    """Return what a refusal means to verbs, such as Conflict or CloudUnavailable; else the refusal itself."""
+    """Return the domain error for a DynamoDB error, such as Conflict or CloudUnavailable; else the error itself."""
     codes = set(reasons(error))
     status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
     if codes & (_CONFLICTS | _CONFLICTING_CALLS):
@@ -74,7 +74,7 @@ def domain_error(error: Any, what: str) -> Any:
 
 @contextmanager
 def refusals_of(what: str) -> Iterator[None]:
-    """Raise DynamoDB's refusals in the domain's words; ``what`` names the thing that is read or written."""
+    """Raise DynamoDB's errors as domain errors; ``what`` names the item."""
     try:
         yield
     except ClientError as error:
@@ -85,13 +85,13 @@ def refusals_of(what: str) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The table, through a boto3 client. Items come and go as plain data."""
+    """The table, through a boto3 client. Items are plain data."""
 
     client: Any
     name: str
 
     def get(self, what: str, pk: str, sk: str) -> dict[str, Any] | None:
-        """Return an item, read consistently. What can be no key has none."""
+        """Return an item, read consistently. An invalid key has none."""
         if not (0 < len(pk.encode()) <= _LONGEST_PK and 0 < len(sk.encode()) <= _LONGEST_SK):
             return None
         with refusals_of(what):
@@ -99,12 +99,12 @@ class Table:
         return from_item(answer["Item"]) if "Item" in answer else None
 
     def put(self, what: str, item: Mapping[str, Any], condition: Mapping[str, Any] | None = None) -> None:
-        """Write an item. Raise Conflict when the condition does not hold."""
+        """Write an item. Raise Conflict if the condition is false."""
         with refusals_of(what):
             self.client.put_item(TableName=self.name, Item=to_item(item), **(condition or {}))
 
     def update(self, what: str, pk: str, sk: str, change: Mapping[str, Any]) -> dict[str, Any]:
-        """Change an item and return what it was before. Raise Conflict when the condition does not hold."""
+        """Change an item and return its previous content. Raise Conflict if the condition is false."""
         with refusals_of(what):
             answer = self.client.update_item(
                 TableName=self.name, Key=to_item({"pk": pk, "sk": sk}), ReturnValues="ALL_OLD", **change
@@ -112,7 +112,7 @@ class Table:
         return from_item(answer.get("Attributes", {}))
 
     def get_many(self, what: str, keys: Sequence[tuple[str, str]]) -> Iterator[dict[str, Any]]:
-        """Return those of the items that exist, read consistently, in no order; one call for each hundred."""
+        """Return the existing ones of the items, read consistently, unordered; one call for each hundred."""
         for start in range(0, len(keys), _BATCH):
             wanted = [to_item({"pk": pk, "sk": sk}) for pk, sk in keys[start : start + _BATCH]]
             yield from self._batch(what, wanted)
@@ -128,12 +128,12 @@ class Table:
         raise CloudUnavailable("DynamoDB", f"{len(wanted)} items were not read")
 
     def apply(self, what: str, update: Mapping[str, Any]) -> None:
-        """Make a prepared update. Raise Conflict when its condition does not hold."""
+        """Make a prepared update. Raise Conflict if its condition is false."""
         with refusals_of(what):
             self.client.update_item(TableName=self.name, **update)
 
     def open(self, kind: str) -> Iterator[dict[str, Any]]:
-        """Return the items of ``kind`` in the index of what is not done yet, oldest first."""
+        """Return the items of ``kind`` in the index of open work, oldest first."""
         return self.query(
             "The index of open items",
             IndexName=OPEN_INDEX,

@@ -1,4 +1,4 @@
-"""What fails for now is put off: a message of an SQS queue comes back after as long as the forge asks for."""
+"""Delay messages after temporary failures: an SQS message returns when the VCS provider asks."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import Any
 
 from tidegate.aws.boto import cloud_errors
 
-#: Seconds before the second attempt when the forge names no time; doubled at each further one.
+#: Seconds before the second attempt without a given time; doubled at each further one.
 FIRST_PAUSE = 1
-#: Seconds before the next attempt at most: a check run is up to date 15 minutes after the forge is back.
+#: Seconds between attempts at most: a check run is up to date 15 minutes after the VCS provider is back.
 LONGEST_PAUSE = 900
 
 
 def pause_before(attempt: int, asked: int | None) -> int:
-    """Return the seconds to wait after the ``attempt``-th failed (from 1), ``asked`` by the forge or not."""
+    """Return the seconds to wait after the ``attempt``-th failure (from 1), ``asked`` by the VCS provider or not."""
     if asked is not None:
         return max(1, min(asked, LONGEST_PAUSE))
     return doubled(FIRST_PAUSE, attempt)
@@ -31,6 +31,6 @@ class QueueVisibility:
         self._client = client
 
     def postpone(self, queue: str, receipt: str, seconds: int) -> None:
-        """Hide a received message of the queue (a URL) for so many seconds."""
+        """Hide a received message of the queue (a URL) for this many seconds."""
         with cloud_errors("SQS"):
             self._client.change_message_visibility(QueueUrl=queue, ReceiptHandle=receipt, VisibilityTimeout=seconds)

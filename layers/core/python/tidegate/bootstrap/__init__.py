@@ -1,4 +1,4 @@
-"""What leads from events to verbs, and the ports of this process."""
+"""Maps events to verbs, and wires this process' ports."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ _ports: list[Ports] = []
 
 
 def wiring() -> Ports:
-    """Return the ports of this process, made when they are first asked for."""
+    """Return this process' ports, created on first use."""
     if not _ports:
         _ports.append(Ports())
     return _ports[0]
 
 
 def use(ports: Ports | None) -> None:
-    """Put other ports in place (None: make new ones when they are needed next)."""
+    """Replace the ports (None: create new ones on next use)."""
     _ports[:] = [] if ports is None else [ports]

@@ -1,4 +1,4 @@
-"""Leads from an event of a function to the verb that it is for."""
+"""Dispatch an event of a function to its verb."""
 
 # ruff: noqa: PLC0415  # The table imports all messages, and only what takes from queues needs the batches.
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class UnknownKind(ValueError):  # Named for what it tells.
-    """A function got an event that none of its verbs is for."""
+    """A function got an event without a verb."""
 
     def __init__(self, function: str, kind: str) -> None:
         super().__init__(
@@ -31,9 +31,9 @@ class UnknownKind(ValueError):  # Named for what it tells.
 
 
 def handler_of(function: str) -> Handler:
-    """Return the handler of a function: it calls the verb of a message's kind, or of where an event comes from.
+    """Return a function's handler: it calls the verb of a message's kind, or of an event's source.
 
-    On Lambda, where the function is about to take events, it is prepared for them.
+    On Lambda, at startup, it also preloads the function's dependencies.
     """
     if "AWS_LAMBDA_RUNTIME_API" in os.environ:
         prepare(function, wiring())
@@ -63,7 +63,7 @@ def _step(function: str, kind: str, event: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _batch(function: str, name: str, event: Mapping[str, Any], context: Any) -> Any:
-    """Take the messages of a queue. One that is not the function's own is refused: it was deployed wrongly."""
+    """Process a queue's messages. A message of another function is refused: the deployment is wrong."""
     from tidegate.bootstrap.table import QUEUES
 
     environ = wiring().environ
@@ -96,7 +96,7 @@ def _take(function: str, queue: Queue, url: str, event: Mapping[str, Any], conte
 
 
 def _message(function: str, queue: Queue, body: str) -> None:
-    """Carry out a message. One of an unknown kind would be unknown at each attempt: it is gone once it is counted."""
+    """Process a message. An unknown kind would stay unknown: the message is counted and dropped."""
     fields = json.loads(body)
     kind = str(fields.get("kind")) if isinstance(fields, dict) else ""
     verb = queue.verbs.get(kind)
@@ -120,7 +120,7 @@ def _rule(function: str, what: tuple[str, str], event: Mapping[str, Any]) -> Non
 
 
 def reconcile(_event: Mapping[str, Any], _context: object) -> dict[str, int]:
-    """Repair, and say how much each repair had to do. Raise ExceptionGroup in the end for what could not be done."""
+    """Reconcile, and return the count of each function. Raise ExceptionGroup in the end for failures."""
     from tidegate.reconciler.reconcile import reconcile as run_repairs
 
     done = run_repairs(wiring())

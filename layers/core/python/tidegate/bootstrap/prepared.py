@@ -1,4 +1,4 @@
-"""What functions import and make while they start, so that their first event need not.
+"""What functions import and create while they start, to speed up their first event.
 
 Lambda starts a function with a whole processor, whatever its memory
 (https://serverlessland.com/content/service/lambda/guides/effectively-running-java-on-serverless/init-heavy-lifting),
@@ -14,9 +14,9 @@ from importlib import import_module
 from tidegate.ports import Ports
 from tidegate.settings import MissingSettingError
 
-#: What every function below keeps.
+#: Common to every function below.
 _RECORDS = ("queues", "deployments", "jobs", "event_publisher", "plan_slots")
-#: By function, the verbs of its events and their ports: a state machine comes by most of them, one after another.
+#: By function, the verbs of its events and their ports: a state machine calls most of them in turn.
 FIRST: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "steps": (
         (
@@ -51,7 +51,7 @@ FIRST: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 
 
 def prepare(function: str, ports: Ports) -> None:
-    """Import and make what the function's events need. What lacks its settings says so once it is used."""
+    """Import and create what the function's events need. A missing setting is reported on use."""
     if function not in FIRST:
         return
     import tidegate.aws.batches  # noqa: PLC0415  # Only a function that is prepared needs both.

@@ -1,4 +1,4 @@
-"""Reads what others send: presses of buttons, and what AWS tells of executions, tasks and calls."""
+"""Parse external events: buttons, and AWS's events of executions, tasks and calls."""
 
 # ruff: noqa: PLC0415  # Imports stay with what needs them: a function imports only what it uses.
 
@@ -23,7 +23,7 @@ _KILLED = 137
 
 
 def read_click(delivery: Delivery) -> ButtonClick:
-    """Read a delivery of a check run's ``requested_action``."""
+    """Parse a delivery of a check run's ``requested_action``."""
     from tidegate.requests.answer_button import ButtonClick
 
     fields = delivery.fields
@@ -40,14 +40,14 @@ def read_click(delivery: Delivery) -> ButtonClick:
 
 
 def read_execution(detail: Event) -> ClosedExecution:
-    """Read the execution's own description: its queue is in its input."""
+    """Parse an execution's description: its queue is in its input."""
     from tidegate.deploys.queue.execution_closed import ClosedExecution
 
     return ClosedExecution(json.loads(detail["input"])["queue"], detail["name"], detail["status"])
 
 
 def read_runner(task: Event) -> StoppedRunner:
-    """Read the task's own description: the job that it was started for and the token in its environment."""
+    """Parse a task's description: its job and the token in its environment."""
     from tidegate.jobs.runner_stopped import StoppedRunner
 
     overrides = task.get("overrides", {}).get("containerOverrides", [])
@@ -81,9 +81,9 @@ def _is_out_of_memory(task: Event) -> bool:
 
 
 def read_call(record: Event) -> tuple[StoppedRunner, str]:
-    """Read the record of an asynchronous call that failed (AWS Lambda, Capturing records of invocations).
+    """Parse the record of a failed asynchronous call (AWS Lambda, Capturing records of invocations).
 
-    Return the runner, and the digest of the job that it was called with. Raise NotItsJob for anything else.
+    Return the runner, and the digest of its job. Raise NotItsJob for anything else.
     """
     from tidegate.deploys.rules.plan_runner import lambda_runner
     from tidegate.jobs.runner_stopped import StoppedRunner
@@ -102,7 +102,7 @@ def read_call(record: Event) -> tuple[StoppedRunner, str]:
 
 
 def _limit(kind: str, message: str) -> Limit | None:
-    """Return the limit that has ended a function: what is out of memory is killed, or said to be."""
+    """Return the limit that ended a function: out of memory shows as a kill, or in the message."""
     from tidegate.deploys.rules.plan_runner import Limit
 
     if kind == "Runtime.OutOfMemory" or "signal: killed" in message:

@@ -1,7 +1,7 @@
-"""One table: what leads to which verb, by function.
+"""The table that maps kinds and events to verbs, by function.
 
-A state machine's step and a queue's message say their ``kind``; an event of EventBridge has a source and a detail type.
-Each row is a verb of its own, also where several share a queue.
+A state machine's step and a queue's message have a ``kind``; an event of EventBridge has a source and a detail type.
+Each row is a separate verb, even if several share a queue.
 """
 
 from __future__ import annotations
@@ -79,10 +79,10 @@ def _verb(path: str) -> Callable[..., Any]:
 
 @dataclass(frozen=True, slots=True)
 class Verb(Generic[M]):
-    """What a kind leads to: its message is parsed and given to the verb.
+    """The verb of a kind: its message is parsed and passed to the verb.
 
-    A state machine's step returns its answer, or None where something else answers a task token. What the verb of a
-    queue's message returns is logged.
+    A state machine's step returns its answer, or None if something else settles a task token. The result of a queue
+    message's verb is logged.
     """
 
     message: type[M]
@@ -94,11 +94,10 @@ class Verb(Generic[M]):
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """How a function takes the messages of a queue, and the verb of each kind. ``name`` is what its rights are named.
+    """How a function processes a queue, and the verb of each kind. ``name`` is that of its capability.
 
-    ``how``: in any order; ``held``, which comes back soon also when the function dies; ``in order``, group by group.
-    What does not come back ``soon`` after a failure is left to the queue. Of equal messages of a batch, ``once`` takes
-    one.
+    ``how``: in any order; ``held``, which also returns soon if the function dies; ``in order``, group by group.
+    Failures that are not ``soon`` use the queue's own delay. Of equal messages of a batch, ``once`` processes one.
     """
 
     name: str
@@ -110,7 +109,7 @@ class Queue:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What an event of EventBridge leads to: the verb gets its detail. ``name`` is what its rights are named."""
+    """The verb of an EventBridge event, which gets its detail. ``name`` is that of its capability."""
 
     name: str
     carry_out: Callable[[Ports, Mapping[str, Any]], object]
@@ -169,7 +168,7 @@ def _release_queue(ports: Ports, detail: Mapping[str, Any]) -> None:
         _verb("deploys.queue.execution_closed:release_queue")(ports, read_execution(detail))
 
 
-#: By function: docs/permissions.md says what each may do. A step keeps its name for as long as a definition calls it.
+#: By function: docs/permissions.md lists their permissions. A step keeps its name for as long as a definition calls it.
 STEPS: Mapping[str, Mapping[str, Verb[Any]]] = {
     "steps": {
         "claim_deployment": Verb(ClaimDeployment, _verb("deploys.queue.claim_deployment")),
@@ -291,7 +290,7 @@ QUEUES: Mapping[str, Mapping[str, Queue]] = {
         ),
     },
     "workers": {
-        # Whoever sent a message had saved what it is about: one of a batch stands for all that say the same.
+        # The sender saved before it sent: one message of a batch covers all equal ones.
         "TIDEGATE_CHANGE_QUEUE": Queue(
             "open_gates",
             "in order",
@@ -304,7 +303,8 @@ QUEUES: Mapping[str, Mapping[str, Queue]] = {
     },
     "steps": {"TIDEGATE_POSITIONS_QUEUE": _POSITIONS, "TIDEGATE_POSITIONS_LATER_QUEUE": _POSITIONS},
 }
-#: By function, and by an event's source and detail type. Who may put events on a bus may name the source ``lambda``.
+#: By function, and by an event's source and detail type. Whoever may put events on a bus may name the source
+#: ``lambda``.
 RULES: Mapping[str, Mapping[tuple[str, str], Rule]] = {
     "workers": {
         ("aws.states", "Step Functions Execution Status Change"): Rule("execution_closed", _release_queue),

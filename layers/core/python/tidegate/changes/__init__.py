@@ -1,1 +1,1 @@
-"""What one revision changes: roots, stacks, and who waits for whom."""
+"""Change sets: roots, stacks, and dependencies of one revision."""

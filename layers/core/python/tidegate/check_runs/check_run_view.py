@@ -1,4 +1,4 @@
-"""Gather what a deployment's check run shows besides the deployment itself."""
+"""Read what a deployment's check run shows besides the deployment itself."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from tidegate.ports import (
 from tidegate.rules.errors import NotFound
 from tidegate.vcs.rules.check_run import MAXIMUM_TEXT, CheckRun
 
-#: Bytes of a plan that are read: more than a check run can show, so that its end is known if it is short.
+#: Bytes of a plan that are read: more than a check run shows, so that a short one is complete.
 PLAN_START = 4 * MAXIMUM_TEXT
 
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """Where more is to be seen: an execution's URL with ``{deployment}`` in it, and the address of the web pages.
+    """URLs for details: an execution's with ``{deployment}`` in it, and that of the web pages.
 
-    Without an address there are no links. ``bucket`` holds the artifacts.
+    Without a URL there are no links. ``bucket`` holds the artifacts.
     """
 
     execution: str = ""
@@ -37,25 +37,25 @@ class Links:
     bucket: str = ""
 
     def job(self, job: str | None) -> str | None:
-        """Return the address of a job's log."""
+        """Return the URL of a job's log."""
         return f"{self.web}/jobs/{quote(job, safe='')}" if self.web and job else None
 
     def deployment(self, deployment: str) -> str | None:
-        """Return the address of a deployment's page."""
+        """Return the URL of a deployment's page."""
         return f"{self.web}/deployments/{quote(deployment, safe='')}" if self.web else None
 
     def queue(self, deployment: Deployment) -> str | None:
-        """Return the address of the page of the deployment's queue."""
+        """Return the URL of the page of the deployment's queue."""
         where = urlencode({"repository": deployment.repository, "root": deployment.root.name})
         return f"{self.web}/queue?{where}" if self.web else None
 
     def change(self, deployment: Deployment) -> str | None:
-        """Return the address of the page of the deployment's change, if it is part of a larger one."""
+        """Return the URL of the page of the deployment's change, if it is part of a larger one."""
         is_linked = self.web and deployment.change.id
         return f"{self.web}/changes/{quote(deployment.change.id, safe='')}" if is_linked else None
 
     def history(self, deployment: Deployment) -> str | None:
-        """Return the address of the deployment's execution, once it has one."""
+        """Return the URL of the deployment's execution, once it has one."""
         may_have_begun = deployment.state not in {State.QUEUED, State.REFUSED, State.SUPERSEDED}
         is_settled = deployment.state is State.NO_CHANGES and deployment.planned.job is None
         begun = (may_have_begun and not is_settled) or deployment.gate is not None
@@ -63,7 +63,7 @@ class Links:
 
 
 def present_check_run(ports: Ports, deployment: Deployment, notice: str = "", repeated_by: str = "") -> CheckRun:
-    """Return what the check run shows. ``notice`` answers a press that had no effect.
+    """Return the view of the check run. ``notice`` answers an action without effect.
 
     ``repeated_by`` is the deployment that runs this one again.
     """
@@ -75,7 +75,7 @@ def present_check_run(ports: Ports, deployment: Deployment, notice: str = "", re
 
 
 def _waiting(ports: Ports, deployment: Deployment, notice: str) -> View:
-    """Return the view of a queued deployment: all that it says of others was read for the whole line at once."""
+    """Return the view of a queued deployment: all that it says of others was read for the whole queue."""
     shown = ports.queue_snapshots.shown(deployment.queue, deployment.id)
     return View(
         place=_place(ports, deployment, shown) if shown else None,
@@ -121,7 +121,7 @@ def _begun(ports: Ports, deployment: Deployment, notice: str, repeated_by: str) 
 
 
 def _head(ports: Ports, deployment: Deployment) -> QueueHead | None:
-    """Return the queue's head, if the deployment is of those that may lock it."""
+    """Return the queue's head, if the deployment may be the one that locks it."""
     may_lock = deployment.request.trigger is Trigger.MANUAL or deployment.state is State.OUTCOME_UNKNOWN
     return ports.queues.read(deployment.queue)[0] if may_lock else None
 
@@ -194,6 +194,6 @@ def _is_altered(deployment: Deployment, start: ObjectStart) -> bool:
 
 
 def _locks(deployment: Deployment, head: QueueHead) -> bool:
-    """Tell whether the deployment's lock stays: what ends without having changed anything takes its lock with it."""
+    """Tell whether the deployment's lock stays: an ending without changes removes it."""
     ending = head.in_flight == deployment.id and is_final(deployment.state)
     return locks_queue(deployment, head) and (not ending or moves_baseline(deployment.state))

@@ -1,4 +1,4 @@
-"""Look at a deployment: its jobs, its plan, its lock. Nothing is changed."""
+"""Read a deployment: its jobs, its plan, its lock. Read-only."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from tidegate.jobs.begin_job import PLAN_ATTEMPTS
 from tidegate.ports import Ports
 from tidegate.rules.errors import NotFound
 
-#: Bytes of a plan that a page shows: the job's log has the whole.
+#: Bytes of a plan on a page: the job's log has the whole.
 SHOWN_PLAN = 400_000
 
 
 @dataclass(frozen=True, slots=True)
 class PlanText:
-    """The plan as the engine prints it. ``altered``: it is not what was planned, so nobody should read it."""
+    """The plan as the engine prints it. ``altered``: it is not what was planned, so it must not be shown."""
 
     text: str
     size: int
@@ -49,7 +49,7 @@ class DeploymentView:
 
 
 def describe_deployment(ports: Ports, deployment: Deployment) -> DeploymentView:
-    """Return all that a page shows of ``deployment``."""
+    """Return everything that a page shows of ``deployment``."""
     head, _ = ports.queues.read(deployment.queue)
     published = ports.check_runs.published(deployment.id)
     address = ports.addresses.check_run_url(deployment.repository, published.id) if published else None
@@ -64,7 +64,7 @@ def jobs_of(ports: Ports, deployment: Deployment) -> tuple[str, ...]:
 
 
 def _plans(ports: Ports, deployment: Deployment) -> Iterator[str]:
-    """Yield the plan jobs: the deployment names the one that made the plan, those before it had lower numbers."""
+    """Yield the plan jobs: the deployment names the one that made the plan, earlier ones have lower numbers."""
     ids = [job_id(deployment.id, JobKind.PLAN, attempt) for attempt in range(1, PLAN_ATTEMPTS + 1)]
     if deployment.planned.plan is not None:
         _, _, attempt = job_parts(deployment.planned.plan.job)
@@ -78,7 +78,7 @@ def _plans(ports: Ports, deployment: Deployment) -> Iterator[str]:
 
 
 def _plan(ports: Ports, deployment: Deployment) -> PlanText | None:
-    """Return the plan's text; None when there is none, or it has expired."""
+    """Return the plan's text; None if there is none, or it has expired."""
     if deployment.planned.plan is None:
         return None
     try:

@@ -1,9 +1,8 @@
-"""Bring a deployment's check run up to date: the forge shows the newest state, whatever came before.
+"""Update a deployment's check run: it shows the newest state, whatever came before.
 
-A check run that the forge shows as completed (one that waits for review, too) is never reopened: a new one goes on,
-and the old one is told so. What a call did before it died is found by the deployment's id and gone on with, so no
-second new one is made. The forge shows the newest of a name: where that of an older deployment comes late, the newer
-one gets another.
+A completed check run (also one that waits for review) is never reopened: a new one continues, and the old one links to
+it. A repeated call finds its earlier work by the deployment's id, so no second new one is created. The VCS provider
+shows the newest of a name: if an older deployment's check run comes late, the newer deployment gets another.
 """
 
 from __future__ import annotations
@@ -33,12 +32,11 @@ def publish_check_run(
     repeated_by: str = "",
     answer: str = "",
 ) -> None:
-    """Show the deployment's newest state; with ``again`` also if it is shown, as its surroundings changed.
+    """Publish the deployment's newest state; with ``again`` also if it is shown, because the context changed.
 
-    With ``if_new``, what looks as it was published last is not written again. ``repeated_by`` is the
-    deployment that runs this one again, once there is one. ``answer`` says why what somebody asked for had
-    no effect, and stays until the state changes. Raise ForgeUnavailable (with the seconds to wait, if the forge
-    named them) and ForgeRefused.
+    With ``if_new``, unchanged content is not written again. ``repeated_by`` is the deployment that runs this one again,
+    if any. ``answer`` says why a request had no effect, and stays until the state changes. Raise ForgeUnavailable (with
+    the seconds to wait, if known) and ForgeRefused.
     """
     deployment = ports.deployments.get(deployment_id)
     shown = ports.check_runs.published(deployment.id)
@@ -78,7 +76,7 @@ def _publish(
     *,
     anew: bool,
 ) -> PublishedCheckRun:
-    """Show the check run where ``shown`` is, or on a new one, and return what is published then."""
+    """Write to the check run ``shown``, or to a new one, and return what is published then."""
     if shown is not None and not shown.closed and not anew:
         _update(ports, deployment, shown.id, check_run)
         return published
@@ -88,9 +86,9 @@ def _publish(
 def _open(
     ports: Ports, deployment: Deployment, old: PublishedCheckRun | None, check_run: CheckRun, answer: str, *, anew: bool
 ) -> int:
-    """Show the state on a new check run, or on the one that a call before this made and did not remember.
+    """Publish the state on a new check run, or on an unrecorded one of an earlier call.
 
-    What stays completed stays on the old one, unless there is such a newer one: that would never end.
+    A completed state stays on the old one, unless such a newer one exists: that would never end.
     """
     on_commit = ports.check_run_publisher.commit_check_runs(deployment.repository, deployment.revision.sha)
     made = max((number for number, other in on_commit.items() if other == deployment.id), default=None)
@@ -102,7 +100,7 @@ def _open(
     else:
         made = ports.check_run_publisher.create_check_run(deployment.repository, check_run)
         if old is not None and made == old.id:
-            return made  # GitLab has one status for each deployment, which goes on where it was.
+            return made  # GitLab has one status for each deployment, which is updated.
     _show_newer(ports, deployment, on_commit)
     if old is not None:
         url = ports.addresses.check_run_url(deployment.repository, made)
@@ -113,21 +111,21 @@ def _open(
 
 
 def _is_hidden(ports: Ports, deployment: Deployment, number: int) -> bool:
-    """Tell whether an older deployment's check run came after this one's: the forge shows the newest of a name."""
+    """Tell whether an older deployment's check run hides this one's: the newest of a name is shown."""
     on_commit = ports.check_run_publisher.commit_check_runs(deployment.repository, deployment.revision.sha)
     later = {other: each for each, other in on_commit.items() if each > number}
     return any(_place(each) < _place(deployment) for each in _namesakes(ports, deployment, later))
 
 
 def _show_newer(ports: Ports, deployment: Deployment, on_commit: Mapping[int, str]) -> None:
-    """Have the newest deployment of the same name shown anew, if a check run that was made just now hides it."""
+    """Update the newest deployment of the same name, if a new check run hides its own."""
     newest = max(_namesakes(ports, deployment, set(on_commit.values())), key=_place, default=deployment)
     if _place(newest) > _place(deployment):
         ports.event_publisher.refresh(newest.id)
 
 
 def _namesakes(ports: Ports, deployment: Deployment, others: Collection[str]) -> list[Deployment]:
-    """Return those of other deployments whose check runs have the same name. Ids say of most that they have not."""
+    """Return other deployments whose check runs have the same name. Most are excluded by their ids."""
     beginning = deployment.id.rpartition("-")[0]
     alike = [each for each in others if each.rpartition("-")[0] == beginning and each != deployment.id]
     known = ports.deployments.many(alike).values() if alike else ()

@@ -1,7 +1,7 @@
-"""Input and output of every task of the state machines: a Lambda's payload is one of these and its ``kind``, no more.
+"""Input and output of every task of the state machines: a Lambda's payload is one of these and its ``kind``.
 
-The keys of each task's ``Payload`` in ``stepfunctions/*.asl.yaml`` are the input's fields, and a
-Choice reads only fields of the output before it. A test holds the files to that.
+The keys of each task's ``Payload`` in ``stepfunctions/*.asl.yaml`` are the input's fields, and a Choice reads only
+fields of the previous output. A test checks that.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tidegate.deploys.rules.runner_size import DISPATCH_SECONDS
 from tidegate.plans.rules.plan import Plan
 from tidegate.rules.timestamp import timestamp_from, timestamp_text
 
-#: What a runner must have counted in a plan.
+#: Counts that a runner must report for a plan.
 _COUNTS = frozenset({"add", "change", "destroy", "replace", "outputs", "moved"})
 
 
@@ -30,13 +30,13 @@ Timestamp = Annotated[
 
 
 class Message(BaseModel):
-    """A message: unknown fields are refused, so that a typo in a state machine shows."""
+    """A message: unknown fields are refused, which reveals typos in state machines."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class ClaimDeployment(Message):
-    """Asks for the worker's next step.
+    """Requests the worker's next step.
 
     ``rounds`` counts the claims of this execution so far; ``started`` is when it was started.
     """
@@ -50,7 +50,7 @@ class ClaimDeployment(Message):
 class Claimed(Message):
     """The worker's next step; ``deployment`` is set when the step is ``deploy``.
 
-    ``version`` is the queue's version that this was decided on.
+    ``version`` is the queue's version of this decision.
     """
 
     step: Literal["deploy", "wait", "hand over", "stop"]
@@ -60,14 +60,14 @@ class Claimed(Message):
 
 
 class ValidateRevision(Message):
-    """Asks whether a deployment's revision may follow the one deployed last."""
+    """Asks whether a deployment's revision may follow the last deployed one."""
 
     queue: str
     deployment: str
 
 
 class About(Message):
-    """What an execution deploys, so that people find it in the console: ``OWNER/REPO``, root, stack, commit."""
+    """What an execution deploys, for the console: ``OWNER/REPO``, root, stack, commit."""
 
     repository: str
     root: str
@@ -76,7 +76,7 @@ class About(Message):
 
 
 class RevisionValidated(Message):
-    """Whether the revision may be deployed, and why; ``waits`` tells that its plan waits for others of its change."""
+    """Whether the revision may be deployed, and why; ``waits`` tells that its plan waits for dependencies."""
 
     allowed: bool
     reason: str
@@ -85,7 +85,7 @@ class RevisionValidated(Message):
 
 
 class RecordOutcome(Message):
-    """Ends a deployment in its queue. ``error`` is what the Terraform machine failed with, if it did."""
+    """Ends a deployment in its queue. ``error`` is the Terraform machine's, if it failed."""
 
     queue: str
     deployment: str
@@ -99,7 +99,7 @@ class OutcomeRecorded(Message):
 
 
 class WaitForSignal(Message):
-    """Leaves a task token at the queue, to be answered when something arrives after ``version``."""
+    """Stores a task token at the queue, to be settled when something arrives after ``version``."""
 
     queue: str
     execution: str
@@ -108,7 +108,7 @@ class WaitForSignal(Message):
 
 
 class CloseWorker(Message):
-    """Asks to close the queue's worker, if nothing can be taken."""
+    """Closes the queue's worker, unless there is work."""
 
     queue: str
     execution: str
@@ -121,14 +121,14 @@ class WorkerClosed(Message):
 
 
 class ContinueAsNew(Message):
-    """Asks to start the next execution on this queue in place of ``execution``."""
+    """Starts the next execution on this queue in place of ``execution``."""
 
     queue: str
     execution: str
 
 
 class BeginJob(Message):
-    """Begins a plan or an apply: the job is created and the new state is announced.
+    """Begins a plan or an apply: creates the job and publishes the new state.
 
     ``attempt`` numbers the jobs of this phase, ``tries`` counts those of them that make the same plan.
     """
@@ -140,7 +140,7 @@ class BeginJob(Message):
 
 
 class TaskSize(Message):
-    """The size of a runner's task, as ECS takes it; ``seconds`` that its job may take, ``life`` that it may live."""
+    """The size of a runner's task for ECS; ``seconds`` is its job's time limit, ``life`` its own."""
 
     cpu: str
     memory: str
@@ -150,7 +150,7 @@ class TaskSize(Message):
 
 
 class JobBegun(Message):
-    """The job that a runner is to take: its id, the digest of its specification, its task's size, and what runs it."""
+    """The created job: its id, its specification's digest, its task's size, and what runs it."""
 
     job: str
     digest: str
@@ -166,7 +166,7 @@ class JobBegun(Message):
 
 
 class StartOnLambda(Message):
-    """Starts the runner of a plan on Lambda. ``function`` is the ARN of its version, ``token`` waits for its start."""
+    """Starts the runner of a plan on Lambda. ``function`` is its version's ARN, ``token`` waits for its start."""
 
     function: str
     job: str
@@ -175,7 +175,7 @@ class StartOnLambda(Message):
 
 
 class DispatchJob(Message):
-    """Leaves the task token that waits for the job's result to the runner. ``digest`` is that of the job as begun."""
+    """Stores the task token of the job's result for the runner. ``digest`` is that of the begun job."""
 
     job: str
     token: str
@@ -183,48 +183,48 @@ class DispatchJob(Message):
 
 
 class ApplyResult(Message):
-    """What the runner answers when an apply succeeded; ``last_lines`` end the engine's output."""
+    """The runner's result of a successful apply; ``last_lines`` end the engine's output."""
 
     job: str
     last_lines: str
 
 
 def _with_counts(plan: object) -> object:
-    """Refuse a plan whose changes were not counted: an unreadable plan is never an empty one."""
+    """Refuse a plan without counts: an unreadable plan is never an empty one."""
     if isinstance(plan, dict) and _COUNTS - set(plan.get("changes") or {}):
         raise ValueError(f"the plan's changes must have the counts {', '.join(sorted(_COUNTS))}")
     return plan
 
 
-#: A plan as a runner answered it.
+#: A plan as a runner reports it.
 CountedPlan = Annotated[Plan, BeforeValidator(_with_counts)]
 
 
 class RecordPlan(Message):
-    """Stores a plan, as the runner answered it, and asks what it needs."""
+    """Stores a runner's plan, and returns its next step."""
 
     deployment: str
     plan: CountedPlan
 
 
 class PlanRecorded(Message):
-    """What the plan needs next. ``policies``: to be checked against policies; ``refused``: they do not let it pass."""
+    """The plan's next step. ``policies``: evaluate policies; ``refused``: policies refuse it."""
 
     next: Literal["nothing", "policies", "refused", "gate", "review", "apply"]
     reason: str
 
 
 class EvaluatePlan(Message):
-    """Asks what the plan of a deployment needs, once it was checked against policies."""
+    """Returns the next step of a deployment's plan after the policy checks."""
 
     deployment: str
 
 
 class WithToken(Message):
-    """A task token that something waits with.
+    """A waiting task token.
 
-    ``entered`` is when its state was entered, ``retry`` how often that was retried since: so it is known which of two
-    tokens is the one that an execution still waits with.
+    ``entered`` is when its state was entered, ``retry`` how often it was retried since: so the later of two tokens is
+    known.
     """
 
     token: str
@@ -245,13 +245,13 @@ class Waiting(WithToken):
 
 
 class WaitBefore(Waiting):
-    """A deployment that waits for something else before it goes on; ``before`` counts such waits that are over."""
+    """A deployment that waits for something else first; ``before`` counts earlier such waits."""
 
     before: int = Field(default=0, ge=0)
 
 
 class WaitAtGate(WaitBefore):
-    """Lets a deployment wait for others of its change; the token is answered with what follows.
+    """Lets a deployment wait for dependencies; the token is settled with the next step.
 
     ``job`` is the one that made the plan, None before there is a plan.
     """
@@ -260,21 +260,21 @@ class WaitAtGate(WaitBefore):
 
 
 class WaitForRequirements(WaitBefore):
-    """Lets a deployment wait for what its root requires before an apply; the token is answered as that of a gate."""
+    """Lets a deployment wait for its apply requirements; the token is settled as that of a gate."""
 
 
 class WaitForSlot(Waiting):
-    """Lets a job of a deployment wait for a concurrency slot; the token is answered with {}."""
+    """Lets a job of a deployment wait for a concurrency slot; the token is settled with {}."""
 
 
 class GateDecided(Message):
-    """What follows from a gate."""
+    """The next step after a gate."""
 
     next: Literal["plan", "plan again", "review", "apply", "rejected", "superseded"]
 
 
 class RequestReview(Waiting):
-    """Asks people to review the plan; the token is answered with their decision."""
+    """Requests a review of the plan; the token is settled with the decision."""
 
 
 class ReviewDecided(Message):
@@ -298,10 +298,10 @@ class RecordResult(Message):
 
 
 class ResultRecorded(Message):
-    """The state that was recorded: ``engine_fault`` becomes ``outcome_unknown`` if an apply was running.
+    """The recorded state: ``engine_fault`` becomes ``outcome_unknown`` if an apply was running.
 
-    ``end`` is what the machine follows where it did not expect any: what was cancelled, an apply that ended in order
-    after somebody interrupted it, or one whose outcome is ``unknown``.
+    ``end`` is the machine's next step after an unexpected end: a cancelled deployment, an apply that ended normally
+    after an interrupt, or one with an ``unknown`` outcome.
     """
 
     state: str
@@ -316,9 +316,9 @@ class DiscoverPullRequest(Message):
 
 
 class PullRequestDiscovered(Message):
-    """What is to be done: plan these speculative plans, only show something, or nothing at all.
+    """The next step: plan these speculative plans, only publish, or nothing.
 
-    ``nothing``: the pull request changes no root. ``stop``: the revision is not the newest any more.
+    ``nothing``: the pull request changes no root. ``stop``: the revision is outdated.
     """
 
     next: Literal["plan", "comment", "nothing", "stop"]
@@ -328,7 +328,7 @@ class PullRequestDiscovered(Message):
 class BeginSpeculativePlan(Message):
     """Begins a speculative plan; ``attempt`` numbers its jobs, ``tries`` counts its attempts.
 
-    A plan that moves from Lambda to Fargate as no runner started there has another job, and was not tried again.
+    A plan that moves from Lambda to Fargate because no runner started has another job, but the same try.
     """
 
     layer: str
@@ -337,15 +337,13 @@ class BeginSpeculativePlan(Message):
 
 
 class WaitForPlanSlot(WithToken):
-    """Lets a speculative plan wait for a free place among the plans of its repository; the token is answered with
-    {}.
-    """
+    """Lets a speculative plan wait for a concurrency slot of its repository; the token is settled with {}."""
 
     layer: str
 
 
 class RecordSpeculativePlan(Message):
-    """Stores what a speculative plan came to: the plan, or else the error and cause of the failed state."""
+    """Stores the result of a speculative plan: the plan, or the error and cause of the failed state."""
 
     layer: str
     plan: CountedPlan | None = None
@@ -360,16 +358,14 @@ class RecordSpeculativePlan(Message):
 
 
 class SpeculativePlanRecorded(Message):
-    """The state that the speculative plan has now; ``policies`` tells that its plan is checked against policies
-    next.
-    """
+    """The speculative plan's state; ``policies`` tells that policies evaluate its plan next."""
 
     state: str
     policies: bool = False
 
 
 class CheckPolicies(Message):
-    """Asks to check a speculative plan, or a deployment's plan, against the policies."""
+    """Evaluates a speculative plan, or a deployment's plan, with its policies."""
 
     layer: str | None = None
     deployment: str | None = None
@@ -382,13 +378,13 @@ class CheckPolicies(Message):
 
 
 class PoliciesChecked(Message):
-    """The names of the policy sets that the plan does not pass."""
+    """The names of the policy sets that refuse the plan."""
 
     failed: tuple[str, ...]
 
 
 class PublishPullRequest(Message):
-    """Asks to show what the merge would do. ``error`` and ``cause`` are set where Tidegate itself failed before."""
+    """Publishes what the merge would do. ``error`` and ``cause`` describe an internal error."""
 
     pull_request: str
     revision: str
@@ -397,13 +393,13 @@ class PublishPullRequest(Message):
 
 
 class PullRequestPublished(Message):
-    """What became of it: shown, or a newer revision has overtaken this one."""
+    """The result: published, or superseded by a newer revision."""
 
     outcome: Literal["shown", "overtaken"]
 
 
 class DiscoverDrift(Message):
-    """Asks what a schedule of a repository is to look at, in the run of this execution."""
+    """Finds what this execution's run of a drift schedule must check."""
 
     repository: str
     schedule: str
@@ -411,9 +407,9 @@ class DiscoverDrift(Message):
 
 
 class DriftDiscovered(Message):
-    """What is to be done: plan these speculative plans, or only conclude the run, or nothing at all.
+    """The next step: plan these speculative plans, only conclude the run, or nothing.
 
-    ``stop``: another run of the schedule goes on, or there is no such schedule any more.
+    ``stop``: another run of the schedule is in progress, or the schedule no longer exists.
     """
 
     next: Literal["plan", "conclude", "stop"]
@@ -421,9 +417,9 @@ class DriftDiscovered(Message):
 
 
 class ConcludeDrift(Message):
-    """Asks to keep what the run of this execution found, and to show it.
+    """Stores and publishes the result of this execution's run.
 
-    ``error`` and ``cause`` are set where Tidegate itself failed before.
+    ``error`` and ``cause`` describe an internal error.
     """
 
     repository: str
@@ -434,6 +430,6 @@ class ConcludeDrift(Message):
 
 
 class DriftConcluded(Message):
-    """What was found, in a few words."""
+    """The result, in a few words."""
 
     summary: str

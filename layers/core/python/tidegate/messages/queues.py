@@ -1,7 +1,7 @@
-"""Every message of the queues, by its ``kind``. ``bootstrap/table.py`` leads from there to a verb.
+"""Every message of the queues, by its ``kind``. ``bootstrap/table.py`` maps each to a verb.
 
-A queue's message may be sent by a function of one release and taken by that of another, so a kind keeps its name and
-its fields for as long as a message may wait.
+The sender and the receiver of a message may be of different releases, so a kind keeps its name and its fields for as
+long as a message may wait.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Queued(Message):
     kind: str
 
     def about(self) -> dict[str, Any]:
-        """Return what the log says of it: ids, and no text that somebody wrote."""
+        """Return the message's subject for the log: ids, and no text from people."""
         return self.model_dump(exclude={"kind", "answer", "error", "cause"})
 
     def body(self) -> str:
@@ -29,7 +29,7 @@ class Queued(Message):
 
 
 class Event(Queued):
-    """A stored delivery: its kind is that of the event, and the fields are those that are used of it.
+    """A stored delivery: its kind is that of the event, and the fields are the used ones.
 
     The webhook function sends it without this class, as it starts without pydantic (docs/decisions/0232).
     """
@@ -48,7 +48,7 @@ class Event(Queued):
 
 
 class DiscoveryEvent(Event):
-    """What needs the repository's files, or keeps the record of a pull request: the discovery queue."""
+    """Events that need the repository's files, or update pull requests: the discovery queue."""
 
     kind: Literal[
         "push",
@@ -68,16 +68,16 @@ class DiscoveryEvent(Event):
 
 
 class ActionEvent(Event):
-    """What somebody asks for of a deployment: a button (``check_run``), or a comment that decides: the action queue."""
+    """Actions on a deployment: a button (``check_run``), or a command that decides: the action queue."""
 
     kind: Literal["check_run", "decision"]
 
 
 class PublishDeployment(Queued):
-    """Brings the check run of a deployment up to date: the check-run queue, in the deployment's group.
+    """Updates a deployment's check run: the check-run queue, in the deployment's group.
 
-    ``again``: also if it shows this version already. ``if_new``: what looks as before costs no call. ``repeated_by``:
-    another deployment runs this one again. ``answer``: why what somebody asked for had no effect.
+    ``again``: also if it shows this version already. ``if_new``: unchanged content costs no call. ``repeated_by``:
+    another deployment runs this one again. ``answer``: why a request had no effect.
     """
 
     kind: Literal["publish_deployment"] = "publish_deployment"
@@ -89,27 +89,27 @@ class PublishDeployment(Queued):
 
 
 class PublishLayer(Queued):
-    """Shows the check run of a speculative plan that has ended: the check-run queue, in the layer's group."""
+    """Publishes the check run of an ended speculative plan: the check-run queue, in the layer's group."""
 
     kind: Literal["publish_layer"] = "publish_layer"
     layer: str
 
 
 class OfPullRequest(Queued):
-    """What is shown of a pull request: the check-run queue, in the pull request's group."""
+    """An update of a pull request: the check-run queue, in the pull request's group."""
 
     pull_request: str
 
 
 class PublishProgress(OfPullRequest):
-    """Shows how far its plans are, once ``not_before`` (seconds since 1970) is over: it sees each change until then."""
+    """Publishes plan progress, after ``not_before`` (seconds since 1970), with all changes until then."""
 
     kind: Literal["publish_progress"] = "publish_progress"
     not_before: int = Field(ge=0)
 
 
 class PublishRevision(OfPullRequest):
-    """Shows all that is known of a revision. ``error`` and ``cause`` are set where Tidegate itself failed."""
+    """Publishes all that is known of a revision. ``error`` and ``cause`` describe an internal error."""
 
     kind: Literal["publish_revision"] = "publish_revision"
     revision: str
@@ -118,34 +118,34 @@ class PublishRevision(OfPullRequest):
 
 
 class FollowApply(OfPullRequest):
-    """Does what follows once something of it was applied."""
+    """Does the next step after something of it was applied."""
 
     kind: Literal["follow_apply"] = "follow_apply"
 
 
 class PublishDeploys(OfPullRequest):
-    """Shows what became of its merge, once ``not_before`` (seconds since 1970) is over."""
+    """Publishes the results of its merge, after ``not_before`` (seconds since 1970)."""
 
     kind: Literal["publish_deploys"] = "publish_deploys"
     not_before: int = Field(ge=0)
 
 
 class RefreshPositions(Queued):
-    """Brings the check runs of what waits in a queue up to date: the line queue, and the one for what is not due."""
+    """Updates the check runs of a deploy queue: the position queue, and the one for delayed messages."""
 
     kind: Literal["refresh_positions"] = "refresh_positions"
     queue: str
 
 
 class OpenGates(Queued):
-    """Checks the gates of a change: the change queue, in the change's group."""
+    """Evaluates the gates of a change: the change queue, in the change's group."""
 
     kind: Literal["open_gates"] = "open_gates"
     change_set: str
 
 
 class GiveSlots(Queued):
-    """Gives free concurrency slots to those that wait longest: the change queue, in a group of their own."""
+    """Hands free concurrency slots to those that wait: the change queue, in its own group."""
 
     kind: Literal["give_slots"] = "give_slots"
 

@@ -1,1 +1,1 @@
-"""What a plan of the engine says."""
+"""The content of an engine's plan."""

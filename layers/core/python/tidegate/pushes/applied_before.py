@@ -1,4 +1,4 @@
-"""Find what of a push its pull request applied before the merge, and end that at once: nothing is deployed again."""
+"""Find roots of a push that its pull request applied before the merge, and end their deployments without work."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ from tidegate.vcs.rules.forge_terms import ForgeTerms
 
 
 def _commits(_self: object, deployment: Deployment, applied: Deployment) -> tuple[str, ...]:
-    """Return what a comparison is of: roots of one push mostly ask for the same one."""
+    """Return the commits of a comparison: roots of one push usually share it."""
     return deployment.repository, applied.revision.sha, applied.request.base_sha, deployment.revision.sha
 
 
 @dataclass(frozen=True)
 class AppliedBefore:
-    """Compares what was applied with what a merge made of it, root by root, and remembers what it compared."""
+    """Compares applied heads with the merge result, root by root, and caches the comparisons."""
 
     ports: Ports
     _differing: dict[tuple[str, ...], frozenset[Key] | None] = field(default_factory=dict)
 
     def enqueue(self, deployment: Deployment) -> None:
-        """Enqueue a deployment that a merge asks for, or end it at once if a pull request applied the same before.
+        """Enqueue a merge's deployment, or end it immediately if a pull request applied the same before.
 
-        What its root depends on must be as it was applied: files, place, engine and steps. And nothing else may have
-        been deployed there since. Then it ends as having nothing to change, and the queue goes on from its revision,
-        unlocked. Once more is harmless. Raise as for enqueuing, ForgeUnavailable and ForgeRefused.
+        Its files, location, engine and steps must be as applied, and nothing else may have been deployed there since.
+        Then it ends without changes, and the queue continues from its revision, unlocked. A repeated call is harmless.
+        Raise as for enqueuing, ForgeUnavailable and ForgeRefused.
         """
         seen = self.ports.queues.read(deployment.queue) if deployment.request.trigger is Trigger.MERGE else None
         applied = self._standing(deployment, seen[0]) if seen else None
@@ -50,7 +50,7 @@ class AppliedBefore:
             enqueue(self.ports, deployment, seen)
 
     def _settle(self, deployment: Deployment, applied: Deployment) -> None:
-        """Store it and end it. Where its root was deployed otherwise meanwhile, it is queued as any other."""
+        """Store it and end it. If its root was deployed otherwise meanwhile, it stays queued."""
         deciding_again(partial(self.ports.queues.enqueue, deployment.begun()))
         deciding_again(partial(self._end, deployment.queue, deployment.id, applied))
         self.ports.event_publisher.changed(self.ports.deployments.get(deployment.id))
@@ -61,7 +61,7 @@ class AppliedBefore:
         ensure_worker(self.ports, deployment.queue)
 
     def _standing(self, deployment: Deployment, head: QueueHead) -> Deployment | None:
-        """Return the deployment that a pull request applied to the same root, if nothing came after it."""
+        """Return the deployment that a pull request applied to the same root, if it is the latest."""
         deployed = status_of(head, deployment).deployed
         if deployed is None or deployed.trigger is not Trigger.MANUAL or deployed.state not in DONE:
             return None
@@ -76,9 +76,9 @@ class AppliedBefore:
 
     @cachedmethod(attrgetter("_differing"), key=_commits)
     def _compared(self, deployment: Deployment, applied: Deployment) -> frozenset[Key] | None:
-        """Return the roots in which a merge's files differ from what was applied; None if that cannot be known.
+        """Return the roots whose merged files differ from the applied ones; None if unknown.
 
-        What was applied is the head with all that its base had besides: so what the base had besides must not matter.
+        The applied commit is the head merged with its base then, so changes of the base must not affect the root.
         """
         repository, base = applied.repository, applied.request.base_sha
         try:
@@ -90,7 +90,7 @@ class AppliedBefore:
         return None if found is None or besides is None else found | besides
 
     def _changed(self, deployment: Deployment, before: str, after: str) -> frozenset[Key] | None:
-        """Return the roots that one commit changes or pulls in against another; None if that one is gone."""
+        """Return the roots that change between two commits, or are pulled in; None if a commit is gone."""
         repository, branch = deployment.repository, deployment.revision.branch
         token = self.ports.clone_tokens.clone_token(repository)
         with self.ports.history.fetch(self.ports.addresses.clone_url(repository), token, before, after) as trees:
@@ -101,7 +101,7 @@ class AppliedBefore:
             return frozenset(each.member.key for each in found.members)
 
     def _end(self, queue: str, identifier: str, applied: Deployment) -> None:
-        """End a deployment that is queued, if the root is still as it was applied. Raise Conflict."""
+        """End a queued deployment, if the root is still as it was applied. Raise Conflict."""
         head, deployment = self.ports.queues.read_with(queue, identifier)
         deployed = status_of(head, deployment).deployed
         stands = deployed is not None and deployed.deployment == applied.id and head.in_flight is None

@@ -1,4 +1,4 @@
-"""Look whether the merges of a push are what git makes of branch and head: nobody reviewed what else they hold."""
+"""Check that a push's merge commits equal git's own merge: further changes were not reviewed."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from tidegate.vcs.rules.push import Pushed
 
 
 def check_merges(ports: Ports, repository: str, push: Pushed) -> Pushed:
-    """Merge again what a push merged: return it with the commits that merged pull requests and hold something else.
+    """Repeat the merges of a push: return it with the merge commits that contain further changes.
 
-    Those that may are among them. It is asked where a root requires something of the pull requests. Raise NotFound,
+    Unverifiable ones are included. It is called if a root has requirements for pull requests. Raise NotFound,
     ForgeUnavailable and ForgeRefused.
     """
     search = MergedSearch(ports, repository)
@@ -32,7 +32,7 @@ def check_merges(ports: Ports, repository: str, push: Pushed) -> Pushed:
 
 
 def _is_as_made(ports: Ports, repository: str, before: str, head: str, merge: str) -> bool:
-    """Tell whether a commit has the files that the merge of a head has without anybody's doing."""
+    """Tell whether a commit has exactly the files of an automatic merge of a head."""
     if head == merge:
         return True
     try:

@@ -1,6 +1,6 @@
-"""Mark roots that a commit takes away, and of which what they made stays behind: lists and checks say so.
+"""Mark roots that a commit removes although their resources remain: lists and check runs show that.
 
-Once more is harmless.
+A repeated call is harmless.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tidegate.rules.decide_again import deciding_again
 def mark_orphans(
     ports: Ports, repository: str, gone: Collection[str], there: Iterable[Root], revision: str, at: datetime
 ) -> list[str]:
-    """Mark what was deployed from the directories ``gone`` under a name, and in a place, that no root has now.
+    """Mark what was deployed from the directories ``gone`` if no root has its name or location now.
 
     ``there`` are the roots of the commit ``revision``, which came ``at``. Return a sentence for
     each root that is left behind.
@@ -56,7 +56,7 @@ def _marked(standing: Standing, orphaned: Orphaned) -> Standing:
 
 
 def resources_after(last: Deployment) -> int | None:
-    """Return how many managed resources the state had after a deployment, None where that is not known."""
+    """Return the number of managed resources in the state after a deployment, None if unknown."""
     changes = last.planned.plan.changes if last.planned.plan else None
     if changes is None or changes.resources is None:
         return None

@@ -1,4 +1,4 @@
-"""A delivery that stands for pushes which no webhook told of."""
+"""Deliveries for missed pushes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HEAD = "head"
 def missed_push(known: KnownRepository, head: str, at: datetime) -> Delivery:
     """Return the delivery, as of ``at``, for what changed from the newest commit that is known to ``head``.
 
-    It has the same id as long as nothing else is received, so that one head is stored once.
+    Its id is the same as long as nothing else is received, so that one head is stored once.
     """
     fields = {
         "repository": known.name,

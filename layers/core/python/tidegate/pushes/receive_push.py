@@ -1,6 +1,6 @@
-"""Receive a push to the default branch: enqueue a deployment for every root that it changed.
+"""Process a push to the default branch: enqueue a deployment for every root that it changed.
 
-Receiving one again is harmless.
+A repeated push is harmless.
 """
 
 from __future__ import annotations
@@ -62,17 +62,17 @@ from tidegate.vcs.rules.check_run import CheckRun
 from tidegate.vcs.rules.comparison import Comparison
 from tidegate.vcs.rules.push import Push
 
-#: How the newer commit of a push that was not forced compares with the older one.
+#: Comparisons of an unforced push's new commit with the old one.
 _FOLLOWS = frozenset({Comparison.AHEAD, Comparison.IDENTICAL})
-#: How long a push that nobody told of counts as before the one that showed it: its roots' stacks stand in between.
+#: Time between a missed push and the one that revealed it: stacks of its roots fit in between.
 _BEFORE_MICROSECONDS = 1000
 
 
 def receive_push(ports: Ports, delivery: Delivery) -> str:
-    """Return, and store with the delivery, what became of the push.
+    """Return the result of the push, and store it with the delivery.
 
-    Raise ForgeUnavailable and ForgeRefused (a permission may be given, so that is tried again, too), and
-    ExceptionGroup when roots could not be enqueued; all others then are.
+    Raise ForgeUnavailable and ForgeRefused (which is retried, because a permission may be given), and ExceptionGroup if
+    roots could not be enqueued; all others are then.
     """
     push = _push(delivery)
     return conclude(ports.deliveries, delivery.id, lambda: _received(ports, push))
@@ -86,7 +86,7 @@ def _received(ports: Ports, push: Push) -> DeliveryOutcome:
 
 
 def _judged_forced(ports: Ports, push: Push) -> Push:
-    """Return the push with whether it was forced, where its webhook does not tell: who adds commits forces none."""
+    """Return the push with whether it was forced, if its webhook does not tell: a fast-forward is not."""
     if push.forced is not None:
         return push
     is_first = not push.before.strip("0")
@@ -99,7 +99,7 @@ def _compared(ports: Ports, push: Push, base: str, head: str) -> Comparison:
 
 
 def _outcome(ports: Ports, push: Push) -> DeliveryOutcome:
-    """Look for lost pushes before this one is remembered: received again, it finds them again."""
+    """Search missed pushes before this one is recorded: a repeated delivery finds them again."""
     known = KnownRepository(push.repository, push.branch, push.after, push.received_at)
     lost = _lost(ports, push)
     ports.repository_index.remember(known)
@@ -111,10 +111,10 @@ def _outcome(ports: Ports, push: Push) -> DeliveryOutcome:
 
 
 def _lost(ports: Ports, push: Push) -> str:
-    """Store a delivery for pushes before this one that nobody told of. Return the commit that they begin at.
+    """Store a delivery for missed pushes before this one. Return the commit before them.
 
-    It is not queued at once, as for heads (``catch_up_heads``): such a push may only have been overtaken. What it
-    deploys comes before what this push deploys, if that still waits; if not, what is contained is superseded.
+    It is not queued immediately, as for heads (``catch_up_heads``): such a push may only be late. Its deployments come
+    before this push's, if those still wait; otherwise they are superseded if contained.
     """
     known = _seen_before(ports, push)
     if known is None or not _is_ahead(ports, push, known):
@@ -124,7 +124,7 @@ def _lost(ports: Ports, push: Push) -> str:
 
 
 def _seen_before(ports: Ports, push: Push) -> KnownRepository | None:
-    """Return what is known of the repository if this push does not follow on it; a forced one need not."""
+    """Return the known repository if this push does not follow on it; a forced one need not."""
     if push.forced or not push.told or not push.before.strip("0"):
         return None
     try:
@@ -135,7 +135,7 @@ def _seen_before(ports: Ports, push: Push) -> KnownRepository | None:
 
 
 def _is_ahead(ports: Ports, push: Push, known: KnownRepository) -> bool:
-    """Tell whether the push began after what is known; otherwise it is this one that was overtaken."""
+    """Tell whether the push began after the known commit; otherwise this push itself is late."""
     return _compared(ports, push, known.seen, push.before) is Comparison.AHEAD
 
 
@@ -161,7 +161,7 @@ def _deployed(ports: Ports, push: Push, known: KnownRepository) -> DeliveryOutco
 
 
 def _left_behind(ports: Ports, push: Push, discovery: Discovery) -> Sequence[str]:
-    """Return what stays behind of roots that are gone."""
+    """Return the remaining resources of gone roots."""
     if not discovery.gone:
         return ()
     there = discovery.index.found.roots
@@ -171,7 +171,7 @@ def _left_behind(ports: Ports, push: Push, discovery: Discovery) -> Sequence[str
 def _discover(ports: Ports, push: Push) -> Discovery:
     with _fetch(ports, push, push.before, push.after) as trees:
         reading = _reading(ports, push)
-        # Another file around it, another index.
+        # Another surrounding configuration, another index.
         place = push.repository, f"{push.branch}\n{_digest(reading.around)}"
         known = ports.root_indexes.take(*place, push.before)
         discovery = discover_roots(trees, reading, known=known)
@@ -190,7 +190,7 @@ def _reading(ports: Ports, push: Push) -> Reading:
 
 
 def _rules_lost(ports: Ports, push: Push) -> tuple[str, ...]:
-    """Return what pushes that nobody told of change of the rules: what contains them is reviewed for that."""
+    """Return the rule changes of missed pushes: deployments that contain them are reviewed."""
     try:
         with _fetch(ports, push, push.lost, push.before) as trees:
             return discover_roots(trees, _reading(ports, push)).rule_changes
@@ -231,7 +231,7 @@ def _deployments(ports: Ports, push: Push, discovery: Discovery) -> list[Deploym
 
 
 def _reviewed(ports: Ports, push: Push, deployments: list[Deployment]) -> list[Deployment]:
-    """Let plans wait for people where who merged may not deploy: each rule is judged once."""
+    """Require reviews if the person who merged may not deploy: each rule is evaluated once."""
     judged: dict[object, Deployment] = {}
     for each in deployments:
         rule = each.settings.access, each.settings.review_rule, each.stack
@@ -246,7 +246,7 @@ def _reviewed(ports: Ports, push: Push, deployments: list[Deployment]) -> list[D
 
 
 def _judged(ports: Ports, push: Push, each: Deployment) -> Deployment:
-    """Judge one. If nobody knows who made the push, only what everybody may deploy is theirs."""
+    """Evaluate one. If the pusher is unknown, they only have everybody's permissions."""
     if push.told and push.sender_known:
         return reviewed_unless_granted(ports, each, push.sender)
     if each.settings.access is None or EVERYBODY in each.settings.access.apply:
@@ -257,7 +257,7 @@ def _judged(ports: Ports, push: Push, each: Deployment) -> Deployment:
 
 
 def _authors(ports: Ports, push: Push, discovery: Discovery) -> Authors:
-    """Return who made the change: the commits and, where it matters, the pull request and what was pushed to it."""
+    """Return the authors: of the commits and, if needed, of the pull request and its pushes."""
     made = _made(ports, push)
     if not any(each.configured.review_rule.exclude_authors for each in discovery.members):
         return made
@@ -272,7 +272,7 @@ def _authors(ports: Ports, push: Push, discovery: Discovery) -> Authors:
 
 
 def _made(ports: Ports, push: Push) -> Authors:
-    """Return who made the commits; the forge is asked only if the delivery does not tell."""
+    """Return the commits' authors; ask the VCS provider only if the delivery lacks them."""
     if push.authors is not None:
         return Authors(push.authors)
     try:
@@ -284,7 +284,7 @@ def _made(ports: Ports, push: Push) -> Authors:
 
 
 def _show(ports: Ports, push: Push, check_run: CheckRun) -> str:
-    """Show the check run on the commit, once. Return what to add to the outcome when the forge refuses it."""
+    """Publish the check run on the commit, once. Return an addition to the result if that is refused."""
     publisher = ports.check_run_publisher
     try:
         shown = publisher.find_check_run(push.repository, push.after, external_id(push.after))
@@ -298,7 +298,7 @@ def _show(ports: Ports, push: Push, check_run: CheckRun) -> str:
 
 
 def _touched(discovery: Discovery) -> Collection[str] | None:
-    """Return the names of the roots that changed; all may have, where the file changes what runs or grants."""
+    """Return the names of the changed roots; all, if the configuration changes what runs or grants."""
     if discovery.configures and discovery.rule_changes:
         return None
     return {*(root.name for root in discovery.roots), *discovery.kept}
@@ -322,9 +322,9 @@ def _just_before(at: datetime) -> datetime:
 
 
 def _check_run(push: Push, discovery: Discovery, left: Sequence[str]) -> CheckRun | None:
-    """Return what is to be said of the configuration: what of it is refused, that it is in order, or what it skips.
+    """Return the check run of the configuration: refusals, that it is valid, or what it skips.
 
-    ``left`` says which roots are gone, and what stays behind of them.
+    ``left`` says which roots are gone, and which resources remain.
     """
     if discovery.refused:
         return render_refused(push.after, discovery.refused)
@@ -336,10 +336,9 @@ def _check_run(push: Push, discovery: Discovery, left: Sequence[str]) -> CheckRu
 
 
 def _request(push: Push) -> str:
-    """Return what tells this request from others for the same commit.
+    """Return the id of this request among those for the same commit.
 
-    A forced push may bring back a commit that was deployed before: that is a new request, while the
-    same push in another delivery is not.
+    A forced push may restore a deployed commit: that is a new request, but the same push in another delivery is not.
     """
     return f"forced from {push.before}" if push.forced else Trigger.MERGE
 
@@ -351,6 +350,6 @@ def _sentences(discovery: Discovery) -> str:
 
 
 def _name(each: Deployable) -> str:
-    """Return the name of a root, with its stack where it has several."""
+    """Return a root's name, with its stack if it has several."""
     name = each.member.root.name
     return f"{name} ({each.member.stack})" if each.configured.shared else name

@@ -1,1 +1,1 @@
-"""What people request by buttons, the API and re-runs."""
+"""Requests of people by buttons, the API and re-runs."""

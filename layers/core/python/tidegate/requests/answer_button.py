@@ -1,6 +1,6 @@
-"""Answer a press of a check run's button: decide about a deployment, cancel it, unlock its queue, or say why not.
+"""Process a button of a check run: decide about a deployment, cancel it, unlock its queue, or refuse.
 
-Every refusal shows on the pressed check run.
+Every refusal is shown on the check run.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tidegate.rules.access import Action
 from tidegate.rules.errors import NotFound
 from tidegate.vcs.rules.check_run import Button
 
-#: What people do who press a button.
+#: Actions of buttons.
 _ACTIONS = {
     Button.CONFIRM: Action.REVIEW,
     Button.REJECT: Action.REVIEW,
@@ -58,7 +58,7 @@ class ButtonClick:
 
 
 def answer_button(ports: Ports, press: ButtonClick) -> str:
-    """Do what the button says, or refuse. Return what was done, in a few words, for the log."""
+    """Do the button's action, or refuse. Return the result, in a few words, for the log."""
     deployment = _deployment(ports, press)
     if deployment is None:
         return _refuse_foreign(ports, press)
@@ -71,8 +71,8 @@ def answer_button(ports: Ports, press: ButtonClick) -> str:
 
 
 def _answer(ports: Ports, press: ButtonClick, deployment: Deployment) -> str:
-    """Do what a button on the deployment's newest check run says, if it exists and the person may."""
-    if press.identifier == Button.APPROVE:  # Whose approval is required is found out when it is given.
+    """Do the action of a button on the deployment's newest check run, if it exists and the person may."""
+    if press.identifier == Button.APPROVE:  # Whose approval is required is checked when it is given.
         return _decide_gate(ports, press, deployment)
     if press.identifier not in _ACTIONS:
         return _refuse(ports, deployment, f"Unknown button {press.identifier!r}.")
@@ -88,7 +88,7 @@ def _answer(ports: Ports, press: ButtonClick, deployment: Deployment) -> str:
 
 
 def _deployment(ports: Ports, press: ButtonClick) -> Deployment | None:
-    """Return the deployment that the pressed check run shows, if it does show one of ours."""
+    """Return the deployment that the check run shows, if it is one of ours."""
     try:
         deployment = ports.deployments.get(press.external_id)
     except NotFound:
@@ -126,7 +126,7 @@ def _cancel(ports: Ports, press: ButtonClick, deployment: Deployment) -> str:
 
 
 def _refuse(ports: Ports, deployment: Deployment, reason: str) -> str:
-    """Let the refusal be shown, with whatever else the check run comes to say meanwhile."""
+    """Publish the refusal with the check run's next update."""
     ports.event_publisher.answered(deployment.id, reason)
     return f"refused: {reason}"
 
@@ -146,7 +146,7 @@ def _refuse_foreign(ports: Ports, press: ButtonClick) -> str:
 
 
 def _why_outdated(press: ButtonClick, deployment: Deployment) -> str:
-    """Return why a button on an outdated check run has no effect: who decided before, if a review was answered."""
+    """Return why a button on an outdated check run has no effect: who decided before, if a review was decided."""
     answer = _ANSWERS.get(press.identifier)
     if answer is not None and deployment.review is not None:
         verdict = check_click(deployment, answer, press.by, press.at)
@@ -156,7 +156,7 @@ def _why_outdated(press: ButtonClick, deployment: Deployment) -> str:
 
 
 def _is_at_gate(deployment: Deployment) -> bool:
-    """Tell whether who rejects the deployment does so at its gate, also when that is delivered once more."""
+    """Tell whether a rejection is for the deployment's gate, also if it is delivered again."""
     gate = deployment.gate
     return deployment.state in {*WAITING, State.AWAITING_REQUIREMENTS} or (
         gate is not None and gate.next is AfterGate.REJECTED
@@ -164,9 +164,9 @@ def _is_at_gate(deployment: Deployment) -> bool:
 
 
 def _decided_by(press: ButtonClick, deployment: Deployment) -> bool:
-    """Tell whether this press was saved before: its first delivery may have died before it settled the token.
+    """Tell whether this click was saved before: its first delivery may have died before settling the token.
 
-    That holds on a check run that is outdated by now, too, as the decision itself may have opened a newer one.
+    That also holds on an outdated check run, because the decision may have created a newer one.
     """
     answer = _ANSWERS.get(press.identifier)
     return answer is not None and check_click(deployment, answer, press.by, press.at).followup is Followup.SETTLE_AGAIN

@@ -1,4 +1,4 @@
-"""Make the deployments that destroy what roots made which the default branch does not have any more."""
+"""Create the deployments that destroy roots which the default branch no longer has."""
 
 from __future__ import annotations
 
@@ -31,8 +31,7 @@ from tidegate.rules.errors import quoted
 class Destroy:
     """What is asked for: an installation of the App and a repository, which roots, by whom and when.
 
-    ``tells_apart`` is a text that other requests do not have. ``asked_on`` is the number of the pull request on which a
-    comment asks for it.
+    ``tells_apart`` is unique among requests. ``asked_on`` is the number of the pull request with the comment.
     """
 
     repository: str
@@ -48,10 +47,9 @@ def destroy_roots(
 ) -> tuple[Sequence[Deployment], Sequence[str], Sequence[Repeat]]:
     """Enqueue a deployment for each root in each of its stacks.
 
-    Return these, or else a sentence for each thing that is wrong, or what goes on already. ``head`` is the default
-    branch's: what it still has is not destroyed by a request. What holds for a root is what held when it was
-    deployed last, and what the default branch says of such a root now, together. Raise NotFound,
-    InvalidConfiguration, CyclicChange, and what enqueuing raises.
+    Return these, or else a sentence for each problem or repetition. ``head`` is the default branch's: roots that it has
+    are not destroyed by a request. Both the rules of the last deployment and the default branch's current rules for
+    such a root apply. Raise NotFound, InvalidConfiguration, CyclicChange, and the errors of enqueuing.
     """
     configuring = partial(configure, branch=head.branch, dest_branch=head.branch)
     with fetch_commit(ports, asked.repository, head.sha) as trees:
@@ -100,7 +98,7 @@ def _deployed(head: QueueHead) -> list[Deployed]:
 
 
 def _problem(head: QueueHead, records: Sequence[Deployment], there: AllRoots) -> str:
-    """Return why what a root made is not destroyed, an empty text if it may be."""
+    """Return why a root may not be destroyed, an empty text if it may."""
     name = head.root_name
     if not _deployed(head):
         return f"Root {quoted(name)} was never deployed, so there is nothing to destroy."

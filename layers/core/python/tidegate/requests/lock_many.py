@@ -1,8 +1,8 @@
 """Lock all queues of a repository, or of a stack, by hand, and unlock them: one lock, which every queue reads.
 
-The audit topic hears of it before.
+The audit topic receives it first.
 
-Each raises Conflict or CloudUnavailable: call it again then with the same arguments.
+On Conflict or CloudUnavailable, call again with the same arguments.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ _NAMED = 20
 def may_lock_many(
     ports: Ports, repository: str, scope: str, login: str, permission: Permission | None = None
 ) -> Decision:
-    """Decide whether somebody may lock and unlock a scope: who may unlock each root of it that was deployed.
+    """Decide whether a person may lock and unlock a scope: they must be allowed to unlock each deployed root of it.
 
-    Raise NothingDeployed for one of which nothing was deployed; ForgeUnavailable and ForgeRefused.
+    Raise NothingDeployed for a scope without deployments; ForgeUnavailable and ForgeRefused.
     """
     heads = ports.repository_index.roots(repository)
     last = [one for head in heads for one in (head.attempted, *(each.attempted for each in head.by_stack))]
@@ -52,7 +52,7 @@ def may_lock_many(
 
 
 def lock_many(ports: Ports, repository: str, scope: str, locking: Locking) -> Decision:
-    """Lock a scope, and say what came of it; the same once more is harmless."""
+    """Lock a scope, and return the result; a repeated call is harmless."""
     return deciding_again(lambda: _lock(ports, repository, scope, locking))
 
 
@@ -71,7 +71,7 @@ def _lock(ports: Ports, repository: str, scope: str, locking: Locking) -> Decisi
 
 
 def unlock_many(ports: Ports, repository: str, scope: str, unlocking: Unlocking) -> Decision:
-    """Take the lock of a scope away, and let what waits go on. Not done where there is none from before."""
+    """Unlock a scope, and let waiting deployments continue. Does nothing without an earlier lock."""
     return deciding_again(lambda: _unlock(ports, repository, scope, unlocking))
 
 
@@ -83,7 +83,7 @@ def _unlock(ports: Ports, repository: str, scope: str, unlocking: Unlocking) -> 
     if lock is not None:
         _tell(ports, repository, lock, unlocking)
         ports.queues.keep_locks(locks.without(scope))
-    for queue in _waiting(ports, repository):  # Also where another took it away, and died before it came here.
+    for queue in _waiting(ports, repository):  # Also if an interrupted call unlocked it before.
         deciding_again(partial(_go_on, ports, queue))
         ports.event_publisher.queue_changed(queue)
     if lock is None:
@@ -92,7 +92,7 @@ def _unlock(ports: Ports, repository: str, scope: str, unlocking: Unlocking) -> 
 
 
 def _go_on(ports: Ports, queue: str) -> None:
-    """Raise the head's version, so that a worker which saw the lock looks again, and make sure of a worker."""
+    """Raise the head's version, so that a worker which saw the lock reads again, and ensure a worker."""
     head, _ = ports.queues.read(queue)
     ports.queues.commit(head, head)
     ensure_worker(ports, queue)
@@ -107,7 +107,7 @@ def _tell(ports: Ports, repository: str, lock: Lock, unlocking: Unlocking | None
 
 
 def _accesses(deployments: Iterable[Deployment], scope: str) -> dict[str, Access | None]:
-    """Return the rules of the roots that a scope is about, by what each is for; without any, those of all people."""
+    """Return the access rules of a scope's roots, with descriptions; without any, those of everybody."""
     found: dict[str, Access | None] = {}
     for each in deployments:
         if scope in {WHOLE, each.stack, *each.within}:

@@ -1,6 +1,6 @@
-"""Receive an operator's request: deploy the default branch's head to the roots that it names.
+"""Process an operator's request: deploy the default branch's head to the requested roots.
 
-Receiving one again is harmless.
+A repeated request is harmless.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ from tidegate.texts.markdown import without_marks
 from tidegate.vcs.conclude import conclude
 from tidegate.vcs.rules.authors import UNKNOWN
 
-#: Unknown tags of a query for which it is guessed what they mean.
+#: Unknown tags of a query for which similar ones are searched.
 _GUESSED = 5
 
 
 @dataclass(frozen=True, slots=True)
 class DeployRequest:
-    """An operator's request, as the delivery tells it."""
+    """An operator's request from its delivery."""
 
     id: str
     repository: str
@@ -59,12 +59,12 @@ class DeployRequest:
 
     @property
     def meant(self) -> PlanRequest:
-        """Which roots are meant."""
+        """The requested roots."""
         return PlanRequest(self.id, self.by, self.roots, self.directories, self.query)
 
 
 def receive_request(ports: Ports, delivery: Delivery) -> str:
-    """Return, and store with the delivery, what became of the request. Raise as for pushes."""
+    """Return the result of the request, and store it with the delivery. Raise as for pushes."""
     lists = {name: tuple(delivery.fields.get(name, ())) for name in ("roots", "directories")}
     fields = {**delivery.fields, **lists}
     request = DeployRequest(id=delivery.id, received_at=delivery.received_at, **fields)
@@ -120,7 +120,7 @@ def _deployed(ports: Ports, request: DeployRequest) -> DeliveryOutcome:
 
 
 def _enqueued(ports: Ports, request: DeployRequest, deployments: Sequence[Deployment]) -> Sequence[Repeat]:
-    """Enqueue all, or return what of it goes on already. Forced, it is enqueued anyway."""
+    """Enqueue all, or return what is in progress already. A forced one is enqueued anyway."""
     if request.force:
         enqueue_change(ports, deployments)
         return ()
@@ -128,25 +128,25 @@ def _enqueued(ports: Ports, request: DeployRequest, deployments: Sequence[Deploy
 
 
 def _denied(ports: Ports, request: DeployRequest, deployments: Sequence[Deployment]) -> tuple[str, ...]:
-    """Return why somebody may not deploy. Without access control that was judged when it was asked for."""
+    """Return why a person may not deploy. Without access control that was checked at the request."""
     controlled = {what: access for what, access in accesses(deployments).items() if access is not None}
     return access_refusals(ports, controlled, request.repository, Action.APPLY, request.by) if controlled else ()
 
 
 def _head(ports: Ports, request: DeployRequest, branch: str) -> Revision:
-    """Return the branch's head as the request found it first: received again, it deploys no later one."""
+    """Return the branch's head at the first processing: a repeated one deploys no later commit."""
     sha = ports.commits.branch_head(request.repository, branch)
     return Revision(ports.deliveries.bind(request.id, sha), branch)
 
 
 def _repeated(repeats: Sequence[Repeat], instead: str = "") -> DeliveryOutcome:
-    """Return what of a request goes on already, and the sentence that says what to do instead."""
+    """Return what of a request is in progress, and the sentence that says what to do instead."""
     told = " ".join(f"{already_queued(each, earlier)}, as {earlier.id}." for each, earlier in repeats)
     return DeliveryOutcome(f"{told}{instead}", tuple(earlier.id for _, earlier in repeats))
 
 
 def _nothing_meant(request: DeployRequest, tags: Collection[str]) -> str:
-    """Return that directories and tag query mean no root, and which of the ``tags`` that roots have may be meant."""
+    """Return that directories and tag query match no root, and similar ``tags`` of roots."""
     parts = [f"is in {quoted(each)}" for each in request.directories]
     unknown = [tag for tag in parse_tag_query(request.query).tags if tag not in tags] if request.query else []
     meant = [without_marks(meant_tag(tag, sorted(tags))) for tag in unknown[:_GUESSED]]

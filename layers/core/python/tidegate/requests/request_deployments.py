@@ -1,6 +1,6 @@
-"""Take an operator's request to deploy the default branch's head to some roots: store it and queue it.
+"""Accept an operator's request to deploy the default branch's head to some roots: store it and queue it.
 
-``Deliveries.outcome`` tells by a request's id what became of it.
+``Deliveries.outcome`` has the result by the request's id.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ def request_deployments(
     directories: Sequence[str] = (),
     query: str = "",
 ) -> str:
-    """Return the id of the request once it is stored and queued. ``by`` is the login of who asked.
+    """Return the id of the stored and queued request. ``by`` is the requester's login.
 
-    It is about ``roots`` by name, about all in ``directories``, and about all that a tag ``query`` matches. With
-    ``force``, what is queued already, by hand at the same commit, is put in line once more; with ``destroy``, what the
-    roots made is destroyed. Raise InvalidName for a name that no repository, root or directory can have,
-    InvalidTagQuery, and NotFound for a repository that Tidegate does not know. CloudUnavailable means that it was not
-    queued; the reconciler queues what was stored.
+    It is for ``roots`` by name, for all in ``directories``, and for all that a tag ``query`` matches. With ``force``,
+    manual deployments of the same commit that are already queued are queued again; with ``destroy``, the roots'
+    resources are destroyed. Raise InvalidName for an invalid name of a repository, root or directory, InvalidTagQuery,
+    and NotFound for an unknown repository. CloudUnavailable means that it was not queued; the reconciler queues what
+    was stored.
     """
     names = sorted({root_name(root) for root in roots})
     known = ports.repository_index.repository(repository_name(repository))

@@ -1,8 +1,8 @@
-"""Run deployments again: one failed check, or all checks of a commit, as somebody asked the forge for.
+"""Run deployments again: one failed check, or all checks of a commit, by the VCS provider's buttons.
 
-Asked once more, it does nothing more.
+A repeated request does nothing more.
 
-A demand on a check run of a pull request or of drift is none of these: the webhook tells them apart.
+The webhook handles re-runs of pull requests' and drift's check runs separately.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Rerun:
 
 @dataclass(frozen=True, slots=True)
 class RerunCheck:
-    """What is demanded of one check run: which one it is, and what it says it shows."""
+    """A re-run request for one check run: its id, and its external id."""
 
     demand: Rerun
     check_run: int
@@ -57,14 +57,14 @@ class RerunCheck:
 
 
 def rerun_check(ports: Ports, delivery: Delivery) -> str:
-    """Run one failed check again. Return, and store with the delivery, what became of it."""
+    """Run one failed check again. Return the result, and store it with the delivery."""
     fields = delivery.fields
     check = RerunCheck(_demand(delivery), fields["id"], fields["name"], fields["external_id"])
     return conclude(ports.deliveries, delivery.id, lambda: _check(ports, check))
 
 
 def rerun_suite(ports: Ports, delivery: Delivery) -> str:
-    """Run all checks of a commit again. Return, and store with the delivery, what became of it."""
+    """Run all checks of a commit again. Return the result, and store it with the delivery."""
     demand = _demand(delivery)
     if delivery.fields.get("pull_requests"):
         ports.events.send(replace(delivery, event="replan"))
@@ -99,17 +99,17 @@ def _suite(ports: Ports, demand: Rerun) -> DeliveryOutcome:
 
 
 def _all(ports: Ports, demand: Rerun, shown: Mapping[int, Deployment], *, only_failed: bool) -> DeliveryOutcome:
-    """Run again what may be; show on the other check runs (by number) why they are not."""
+    """Run again what may be; show on the other check runs (by number) why not."""
     asking = person_asking(ports, demand.repository, demand.by)
     branch = ports.commits.default_branch(demand.repository)
     comparison = ports.commits.compare(demand.repository, demand.sha, branch)
     made: list[tuple[int, Deployment, Deployment]] = []
-    before: Counter[str] = Counter()  # The stacks of one root stand in line in the order that they had.
+    before: Counter[str] = Counter()  # The stacks of one root keep their queue order.
     for number, old in sorted(shown.items(), key=lambda each: each[1].request.at):
         new = run_again(old, branch, demand.by, demand.at + timedelta(microseconds=before[old.root.name]), demand.id)
         before[old.root.name] += 1
         made.append((number, old, new))
-    # What is known was made by this demand before, which comes again.
+    # Known deployments come from an earlier call of this request.
     judged: dict[str, Deployment | str | None] = {**ports.deployments.many([new.id for *_, new in made])}
     for _, old, new in made:
         if new.id not in judged:
@@ -129,15 +129,15 @@ def _all(ports: Ports, demand: Rerun, shown: Mapping[int, Deployment], *, only_f
     for new in again:
         ports.event_publisher.repeated(new.rerun.of or "", new.id)
     for change_set in dict.fromkeys(new.change.id for new in again if new.change.id):
-        # Not before: who waits in the same queue yields to what is queued only.
+        # Only now: a deployment yields only to queued ones.
         ports.event_publisher.change_moved(change_set)
     return DeliveryOutcome("\n".join(told), tuple(new.id for new in again))
 
 
 def _stand_for_their_roots(ports: Ports, again: Sequence[Deployment]) -> None:
-    """Let what runs again supersede what it repeats, for those of its change that wait for it.
+    """Replace deployments by their re-runs in the change, for their dependents.
 
-    That comes before it is queued: no gate may open on what is about to run again.
+    This precedes the queueing: no gate may open on a deployment that is about to run again.
     """
     for change_set in dict.fromkeys(new.change.id for new in again if new.change.id):
         same = [new for new in again if new.change.id == change_set]
@@ -148,7 +148,7 @@ def _stand_for_their_roots(ports: Ports, again: Sequence[Deployment]) -> None:
 def _refusal(
     ports: Ports, old: Deployment, new: Deployment, comparison: Comparison, *, only_failed: bool
 ) -> str | None:
-    """Return why a deployment is not run again, whoever asks; None when it may be."""
+    """Return why a deployment is not run again, whoever asks; None if it may be."""
     head, _ = ports.queues.read(old.queue)
     if _running(ports, old, head.in_flight):
         return "This revision is already being re-run."
@@ -160,9 +160,9 @@ def _refusal(
 
 
 def _attempted(ports: Ports, old: Deployment, new: Deployment, head: QueueHead) -> Deployed | None:
-    """Return the root's latest attempt. Of a root in several stacks it is the latest in the same one.
+    """Return the root's latest attempt. For a root in several stacks it is the latest in the same one.
 
-    The demand itself is none, which may have died after it let ``new`` stand for the root.
+    This request's own ``new`` deployment does not count; an interrupted call may have added it.
     """
     attempted = status_of(head, old).attempted
     if attempted is None or not old.shared:
@@ -174,7 +174,7 @@ def _attempted(ports: Ports, old: Deployment, new: Deployment, head: QueueHead) 
 
 
 def _running(ports: Ports, old: Deployment, in_flight: str | None) -> bool:
-    """Tell whether the same revision is run again right now, or waits to be."""
+    """Tell whether the same revision is being run again, or waits for that."""
     waiting = [each for each in ports.queues.waiting(old.queue) if _repeats(each.trigger, each.revision, old)]
     asked = [each.deployment for each in waiting] + ([in_flight] if in_flight else [])
     known = ports.deployments.many(asked).values()
@@ -182,7 +182,7 @@ def _running(ports: Ports, old: Deployment, in_flight: str | None) -> bool:
 
 
 def _refuse(ports: Ports, demand: Rerun, number: int, old: Deployment, reason: str) -> None:
-    """Show the refusal: on the newest check run with whatever else it comes to say meanwhile."""
+    """Show the refusal: on the newest check run with its next update."""
     published = ports.check_runs.published(old.id)
     if published is not None and published.id != number:
         url = ports.addresses.check_run_url(demand.repository, published.id)
@@ -196,7 +196,7 @@ def _repeats(trigger: Trigger, sha: str, old: Deployment) -> bool:
 
 
 def _is_shown(old: Deployment, demand: Rerun) -> bool:
-    """Tell whether a deployment is one of the repository and the commit that the demand names."""
+    """Tell whether a deployment is of the request's repository and commit."""
     return (old.repository, old.revision.sha) == (demand.repository, demand.sha)
 
 

@@ -1,1 +1,1 @@
-"""Rules that features share. Everything in a package named `rules` is pure: no environment, clock, network or AWS."""
+"""Rules that features share. Every package named `rules` is pure: no environment, clock, network or AWS."""

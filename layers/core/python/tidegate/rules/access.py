@@ -1,4 +1,4 @@
-"""Who may do what with a root: the rule that the configuration has for it, and whether it lets a person."""
+"""Access control of a root: the configured rule, and whether it allows a person."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _LOGIN = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,98}[A-Za-z0-9_])?(?:\[bot\]
 _SLUG = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,99})")
 _ADVICE = f"use '*', user:LOGIN, team:SLUG, or role: with one of {', '.join(ROLES)}"
 
-#: Why nobody may anything with a root that no policy matches.
+#: Why nobody may act on a root without a matching policy.
 UNMATCHED = (
     "no policy of 'access_control' matches. On the default branch, add a last policy with tag_query: '', which "
     "matches every root"
 )
 
-#: Why nobody may something with a root of a pull request that the default branch does not have.
+#: Why nobody may act on a pull request's root that the default branch does not have.
 AMBIGUOUS = (
     "the default branch has no such root here, and nobody has this permission for all roots that it could be. "
     "First merge the change of the root's name or directory"
@@ -30,7 +30,7 @@ AMBIGUOUS = (
 
 
 class Action(StrEnum):
-    """What people do: ask for a plan, ask for a deploy (or to run one again), unlock, decide a plan review."""
+    """Actions of people: request a plan or a deploy (also a re-run), unlock, decide a plan review."""
 
     PLAN = "plan"
     APPLY = "apply"
@@ -48,10 +48,10 @@ _WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """For each action who may: ``*``, ``user:LOGIN``, ``team:SLUG`` or ``role:ROLE`` (that role or a higher one).
+    """Who may do each action: ``*``, ``user:LOGIN``, ``team:SLUG`` or ``role:ROLE`` (that role or a higher one).
 
-    ``*`` stands for everybody who may write to the repository. Nobody may where a list is empty; ``denied`` is
-    then the reason, such as that no policy matches the root.
+    ``*`` means everybody with write permission. Nobody may if a list is empty; ``denied`` is then the reason, such as
+    that no policy matches the root.
     """
 
     plan: tuple[str, ...] = (EVERYBODY,)
@@ -71,7 +71,7 @@ class Access:
         return lists[action]
 
     def and_also(self, other: Access) -> Access:
-        """Return the access of what may be one thing or another: only who is named for both may."""
+        """Return the access of something that may be either of two: only people in both may."""
         one = {action: _both(self.who_may(action), other.who_may(action)) for action in Action}
         denied = self.denied or other.denied or ("" if all(one.values()) else AMBIGUOUS)
         return Access(one[Action.PLAN], one[Action.APPLY], one[Action.UNLOCK], one[Action.REVIEW], denied)
@@ -79,9 +79,9 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Somebody as the forge knows them: what they may do in the repository, and the teams (slugs) that they are in.
+    """A person at the VCS provider: their permission in the repository, and their teams (slugs).
 
-    Only teams that were asked about are known.
+    Only teams that were checked are known.
     """
 
     login: str
@@ -90,7 +90,7 @@ class Person:
 
 
 def grantee(text: str) -> str:
-    """Return one of a list of grantees in its one spelling. Raise ValueError with what may be written."""
+    """Return a grantee in its canonical form. Raise ValueError with the allowed forms."""
     kind, colon, name = text.strip().partition(":")
     prefix = kind.lower() + colon
     if text.strip() == EVERYBODY:
@@ -110,10 +110,10 @@ def teams_among(grantees: Sequence[str]) -> tuple[str, ...]:
 
 
 def matches(each: str, person: Person) -> bool:
-    """Tell whether a grantee stands for a person.
+    """Tell whether a grantee includes a person.
 
-    ``*`` is everybody who may write; who is named in another way must be able to read the repository, as what they
-    decide about is to be seen there.
+    ``*`` is everybody with write permission; other grantees must have read permission, because their decisions are
+    visible there.
     """
     if each == EVERYBODY:
         return person.permission >= Permission.WRITE
@@ -127,9 +127,9 @@ def matches(each: str, person: Person) -> bool:
 
 
 def check_access(access: Access | None, action: Action, person: Person, repository: str, what: str) -> Decision:
-    """Decide whether a person may do something with ``what``, such as "stack prod", and say why not.
+    """Decide whether a person may act on ``what``, such as "stack prod", and why not.
 
-    Without access control whoever may write to the repository may.
+    Without access control, everybody with write permission may.
     """
     grantees = access.who_may(action) if access else (EVERYBODY,)
     if any(matches(each, person) for each in grantees):
@@ -149,7 +149,7 @@ def _both(ours: Sequence[str], theirs: Sequence[str]) -> tuple[str, ...]:
 
 
 def _meet(one: str, other: str) -> str | None:
-    """Return who is meant by both of two grantees; None where that cannot be said in one."""
+    """Return the intersection of two grantees; None if no single grantee expresses it."""
     if one == other:
         return one
     role, others = _role(one), _role(other)

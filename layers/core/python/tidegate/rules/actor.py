@@ -1,4 +1,4 @@
-"""Who does what no person asked for, as records, locks and audit messages name it."""
+"""The actors of automatic actions, as records, locks and audit messages name them."""
 
 from __future__ import annotations
 

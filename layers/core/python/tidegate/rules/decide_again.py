@@ -1,4 +1,4 @@
-"""Optimistic writes: when somebody else wrote first, read again and decide again."""
+"""Optimistic writes: after a concurrent write, read again and decide again."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from tidegate.rules.errors import Conflict
 
-#: Tries in all. Writers of one queue are few, so more conflicts in a row mean that something is wrong.
+#: Tries in all. One queue has few writers, so repeated conflicts indicate an error.
 TRIES = 8
 
 Decision = TypeVar("Decision")

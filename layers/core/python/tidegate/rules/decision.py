@@ -1,4 +1,4 @@
-"""The answer to somebody who wants something."""
+"""The answer to a request."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Whether it was done, and what there is to say about it: what follows, or why it was not done."""
+    """Whether it was done, and the next step or the reason why not."""
 
     done: bool
     reason: str

@@ -48,11 +48,11 @@ def quoted(text: str) -> str:
 
 
 class TidegateError(Exception):
-    """Every refusal of Tidegate's own."""
+    """Base class of Tidegate's refusals."""
 
 
 class InvalidName(TidegateError):
-    """A name or path from outside that is not accepted."""
+    """An external name or path that is not accepted."""
 
     def __init__(self, kind: str, text: str, advice: str) -> None:
         super().__init__(f"{quoted(text)} is not a valid {kind}: {advice}.")
@@ -60,7 +60,7 @@ class InvalidName(TidegateError):
 
 
 class InvalidConfiguration(TidegateError):
-    """A configuration file that cannot be used: where it is wrong, and what is allowed.
+    """An invalid configuration: the location, and what is allowed.
 
     ``others`` are further mistakes of the same file, in the order of its lines.
     """
@@ -74,7 +74,7 @@ class InvalidConfiguration(TidegateError):
 
 
 class CyclicChange(TidegateError):
-    """Roots or stacks of one change that wait for each other. ``cycle`` names them, each waits for the next."""
+    """Roots or stacks of one change form a cycle. ``cycle`` names them; each depends on the next."""
 
     def __init__(self, what: str, cycle: tuple[str, ...], advice: str) -> None:
         super().__init__(f"{what} depend on each other: {arrows(cycle)}. {advice}.")
@@ -82,7 +82,7 @@ class CyclicChange(TidegateError):
 
 
 class InvalidStacks(TidegateError):
-    """Declared stacks that cannot be used together.
+    """Declared stacks that contradict each other.
 
     ``stack`` declares what is wrong, at ``path`` in it, such as ``("apply_after",)``, ``("nests",)`` or
     ``("variables", "REGION")``.
@@ -106,15 +106,15 @@ class StackInItself(InvalidStacks):
 
 
 class StackCycle(InvalidStacks):
-    """Stacks would wait for each other for ever."""
+    """Stacks form a cycle."""
 
 
 class StackGroupsDisagree(InvalidStacks):
-    """Two nests at the same distance from a stack say different things of it, and none nearer decides."""
+    """Two stack groups at the same distance from a stack disagree about it, and none nearer decides."""
 
 
 class InvalidWebhook(TidegateError):
-    """A request that is not a webhook that Tidegate understands."""
+    """A request that is not a valid webhook."""
 
 
 class UnverifiedWebhook(InvalidWebhook):
@@ -122,18 +122,18 @@ class UnverifiedWebhook(InvalidWebhook):
 
 
 class OversizedWebhook(InvalidWebhook):
-    """A webhook whose body is larger than Tidegate takes."""
+    """A webhook whose body is too large."""
 
 
 class NotFound(TidegateError):
-    """A thing that was asked for by its id does not exist."""
+    """There is nothing with the requested id."""
 
     def __init__(self, kind: str, identifier: str) -> None:
         super().__init__(f"There is no {kind} {identifier!r}. It may have expired.")
 
 
 class NothingDeployed(NotFound):
-    """A stack of which nothing was deployed; ``known`` are those of which something was, one ``near`` maybe meant."""
+    """A stack without deployments; ``known`` are those with some, one ``near`` maybe meant."""
 
     def __init__(self, stack: str, known: str, near: str | None) -> None:
         meant = f" Did you mean {quoted(near)}?" if near else ""
@@ -142,14 +142,14 @@ class NothingDeployed(NotFound):
 
 
 class Conflict(TidegateError):
-    """Somebody else wrote first. Read again and decide again."""
+    """A concurrent write. Read again and decide again."""
 
     def __init__(self, what: str) -> None:
         super().__init__(f"{what} changed in the meantime. Read it again, then retry.")
 
 
 class TooLate(TidegateError):
-    """A task token was answered that nobody waits for any more."""
+    """A task token has expired or was settled before."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -158,7 +158,7 @@ class TooLate(TidegateError):
 
 
 class ForgeUnavailable(TidegateError):
-    """The forge did not answer usefully for now. ``retry_after`` is in seconds."""
+    """The VCS provider is unavailable for now. ``retry_after`` is in seconds."""
 
     def __init__(self, problem: str, retry_after: int | None = None) -> None:
         when = f" Retry in {retry_after} s." if retry_after else ""
@@ -167,14 +167,14 @@ class ForgeUnavailable(TidegateError):
 
 
 class NotYet(ForgeUnavailable):
-    """It is too early to show something: it would change again at once."""
+    """It is too early to publish something: it would change again immediately."""
 
     def __init__(self, seconds: int) -> None:
         super().__init__("what it should show is still changing", seconds)
 
 
 class ForgeRefused(TidegateError):
-    """The forge refused for good: asking again will not help."""
+    """The VCS provider refused permanently: a retry does not help."""
 
     def __init__(self, status: int, problem: str) -> None:
         super().__init__(
@@ -184,7 +184,7 @@ class ForgeRefused(TidegateError):
 
 
 class RepositoriesUnreadable(ForgeRefused):
-    """The App cannot read one of the repositories that ``clone.repositories`` of ``tidegate.yaml`` lists."""
+    """The App cannot read a repository in ``clone.repositories`` of ``tidegate.yaml``."""
 
     def __init__(self, repositories: tuple[str, ...], refusal: ForgeRefused) -> None:
         super().__init__(
@@ -195,7 +195,7 @@ class RepositoriesUnreadable(ForgeRefused):
 
 
 class AppLacksPermission(ForgeRefused):
-    """The App was not given what a call needs. ``permissions`` are the missing ones, such as ``statuses: read``."""
+    """The App lacks permissions for a call. ``permissions`` are the missing ones, such as ``statuses: read``."""
 
     def __init__(self, status: int, permissions: tuple[str, ...]) -> None:
         super().__init__(status, f"the App lacks {', '.join(permissions)}")
@@ -203,21 +203,21 @@ class AppLacksPermission(ForgeRefused):
 
 
 class OversizedRecord(TidegateError):
-    """Something is larger than the store takes (400 KB). Trying again does not help."""
+    """Something is larger than the table's limit (400 KB). A retry does not help."""
 
     def __init__(self, what: str) -> None:
         super().__init__(f"{what} could not be stored, because it exceeds 400 KB. Split it into smaller parts.")
 
 
 class CloudUnavailable(TidegateError):
-    """An AWS service did not answer usefully for now."""
+    """An AWS service is unavailable for now."""
 
     def __init__(self, service: str, problem: str) -> None:
         super().__init__(f"{service} did not respond as expected: {problem}. Tidegate retries the call.")
 
 
 class SigningRefused(TidegateError):
-    """A key that signs no token: it is disabled, about to be deleted, gone, or not for that."""
+    """A key that cannot sign: it is disabled, about to be deleted, gone, or of the wrong type."""
 
     def __init__(self, key: str, problem: str) -> None:
         super().__init__(
@@ -228,7 +228,7 @@ class SigningRefused(TidegateError):
 
 
 class ScheduleRefused(TidegateError):
-    """A schedule that the cloud does not take, such as one in a time zone that it does not know."""
+    """A schedule that EventBridge refuses, such as one in an unknown time zone."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"The schedule was refused: {reason}. Correct it in tidegate.yaml on the default branch.")
@@ -249,14 +249,14 @@ class ApplyAlreadyStarted(TidegateError):
 
 
 class RunnerNotOffered(TidegateError):
-    """A root asks for a runner that the installation does not have, or does not allow."""
+    """A root requests a runner that the installation does not have, or does not allow."""
 
     def __init__(self, problem: str, advice: str) -> None:
         super().__init__(f"{problem}. {advice}.")
 
 
 class GateShut(TidegateError):
-    """What a deployment waited for was run again while it was reviewed: it must wait once more before its apply."""
+    """A dependency was run again during the review: the deployment must wait again before its apply."""
 
     def __init__(self, deployment: str) -> None:
         super().__init__(
@@ -266,7 +266,7 @@ class GateShut(TidegateError):
 
 
 class GateBlocked(TidegateError):
-    """A deployment has waited for others or for its requirements as often as an execution may."""
+    """A deployment has waited at gates or for requirements as often as an execution may."""
 
     def __init__(self, deployment: str, waits: int) -> None:
         super().__init__(
@@ -276,11 +276,11 @@ class GateBlocked(TidegateError):
 
 
 class CommitLeftBranch(TidegateError):
-    """A forced push took the commit of a deployment away from its branch: its plan is not applied."""
+    """A force push removed a deployment's commit from its branch: its plan is not applied."""
 
 
 class RequirementsMissing(TidegateError):
-    """Not all is there that the deployment's root requires before an apply: the deployment waits for it."""
+    """Apply requirements of the deployment's root are missing: the deployment waits."""
 
     def __init__(self, deployment: str) -> None:
         super().__init__(
@@ -290,7 +290,7 @@ class RequirementsMissing(TidegateError):
 
 
 class NoFreePlanSlot(TidegateError):
-    """As many plans of the repository are under way as there may be, or others wait already."""
+    """All plan slots of the repository are taken, or others wait already."""
 
     def __init__(self, layer: str, reason: str) -> None:
         super().__init__(
@@ -299,14 +299,14 @@ class NoFreePlanSlot(TidegateError):
 
 
 class NoFreeSlot(TidegateError):
-    """As many runners are busy as the installation may have, or others wait already."""
+    """All runners of the installation are busy, or others wait already."""
 
     def __init__(self, deployment: str, reason: str) -> None:
         super().__init__(f"No runner can start for {deployment} yet: {reason}. It continues automatically.")
 
 
 class TooManyWait(TidegateError):
-    """More would wait for a concurrency slot than the item has room for."""
+    """The item has no room for another waiting job."""
 
     def __init__(self, holder: str, most: int) -> None:
         super().__init__(
@@ -316,14 +316,14 @@ class TooManyWait(TidegateError):
 
 
 class JobGone(TidegateError):
-    """A job cannot be dispatched: a runner has taken it, or it was closed."""
+    """A job cannot be dispatched: a runner has taken it, or it is closed."""
 
     def __init__(self, job: str) -> None:
         super().__init__(f"A runner already claimed job {job}, or the job was closed. Tidegate never runs a job twice.")
 
 
 class NotItsJob(TidegateError):
-    """Something reports a failed call of Lambda that is of no job which runs there as it says."""
+    """A reported failed call of Lambda belongs to no job that runs there."""
 
     def __init__(self, job: str) -> None:
         super().__init__(
@@ -334,14 +334,14 @@ class NotItsJob(TidegateError):
 
 
 class DeploymentCancelled(TidegateError):
-    """A step of a deployment that somebody has cancelled: its state machine ends."""
+    """A step of a cancelled deployment: its state machine ends."""
 
     def __init__(self, deployment: str) -> None:
         super().__init__(f"{deployment} was cancelled. Nothing more is done. Re-run its check to deploy it again.")
 
 
 class WrongState(TidegateError):
-    """A step was asked for that the deployment cannot take from the state that it is in."""
+    """A step is not possible in the deployment's state."""
 
     def __init__(self, deployment: str, state: str, step: str) -> None:
         super().__init__(f"{deployment} is {state}, so {step} is no longer possible. Nothing was changed.")

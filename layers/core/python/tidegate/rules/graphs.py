@@ -1,4 +1,4 @@
-"""Graphs of who waits for whom, and of names that lead to names: orders, layers, closures and cycles."""
+"""Dependency graphs: orders, layers, closures and cycles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person may do in a repository, as the forge says."""
+"""A person's permission in a repository at the VCS provider."""
 
 from __future__ import annotations
 

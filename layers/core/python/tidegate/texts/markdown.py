@@ -1,4 +1,4 @@
-"""Text from outside made harmless for a forge's Markdown: nothing of it is ever read as markup.
+"""Escape external text for Markdown: nothing of it becomes markup.
 
 Names, reasons and the engine's output are data (design rule 8). They must not mention people, break
 out of a fence, bring HTML or links, or hide text behind control characters.

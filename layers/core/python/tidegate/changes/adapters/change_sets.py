@@ -1,4 +1,4 @@
-"""Which deployments belong to one change: the items ``change#ID`` / ``member#STACK#ROOT``."""
+"""Deployments of one change: items ``change#ID`` / ``member#STACK#ROOT``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tidegate.rules.timestamp import timestamp_text
 
 #: As long as the jobs of the deployments.
 _KEPT_SECONDS = 90 * 24 * 3600
-#: Items that one transaction may write, and how often one is tried that another one crosses.
+#: Items of one transaction, and attempts after a conflicting transaction.
 _BATCH = 100
 _TRIES = 5
 _IS_NEWER = "attribute_not_exists(pk) OR requested_at < :requested_at"
@@ -45,7 +45,7 @@ class DynamoChangeSets:
         return sorted((unpack(Enrolled, item) for item in items), key=lambda one: (one.stack, one.root))
 
     def _enroll(self, change_set: str, wanted: Sequence[Enrolled]) -> None:
-        """Write what is newer than what is there. One that is not cancels its transaction: then without it."""
+        """Write newer deployments. A stored one cancels its transaction, which is repeated without it."""
         for _ in range(_TRIES):
             if not wanted:
                 return
@@ -57,7 +57,7 @@ class DynamoChangeSets:
             raise CloudUnavailable("DynamoDB", f"{_name(change_set)} is changed by too many writers")
 
     def _attempt(self, change_set: str, wanted: Sequence[Enrolled]) -> Sequence[Enrolled]:
-        """Return what is still to be written. Raise Conflict when another transaction crossed."""
+        """Return what is still to be written. Raise Conflict after a conflicting transaction."""
         puts = [{"Put": self._put(change_set, one)} for one in wanted]
         try:
             with refusals_of(_name(change_set)):

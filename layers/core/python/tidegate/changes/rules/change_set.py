@@ -1,6 +1,6 @@
 """Change sets: all roots that one revision changes or pulls in, each in its stack, in layers.
 
-Inside a stack, ``depends_on`` pulls in and orders; between stacks, only their rules do (encapsulation).
+Inside a stack, ``depends_on`` pulls in and orders; between stacks, only their rules do.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ CHANGED = "This commit changes it."
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A root in one of its stacks, and what it depends on among the others of this stack."""
+    """A root in one of its stacks, and its dependencies in this stack."""
 
     root: Root
     tagged: Tagged
@@ -59,7 +59,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class ChangeSet:
-    """The members, in an order in which each comes after all that it waits for; ties by name."""
+    """The members, each after all of its dependencies; ties by name."""
 
     members: tuple[Member, ...]
 
@@ -78,10 +78,10 @@ def stack_layers(members: Iterable[Member]) -> dict[str, tuple[int, int]]:
 
 
 def change_set(candidates: Iterable[Candidate], stacks: Mapping[str, Stack], changed: Collection[Key]) -> ChangeSet:
-    """Return what runs when ``changed`` are the roots that a revision changes, each in its stack.
+    """Return the change set if a revision changes the roots ``changed``, each in its stack.
 
-    ``candidates`` are all roots in their stacks, which ``stacks`` has by name. What changed and is none of them is
-    left out. Raise CyclicChange when members wait for each other.
+    ``candidates`` are all roots in their stacks, ``stacks`` has these by name. Other changed roots are ignored. Raise
+    CyclicChange for a cycle.
     """
     return Candidates(candidates, stacks).change_set(changed)
 
@@ -105,9 +105,9 @@ class Candidates:
         return ChangeSet(_in_order(self._pools, self._stacks, pulled.pull()))
 
     def stuck(self) -> Mapping[Key, tuple[str, ...]]:
-        """Return for each root that waits for itself inside its stack, and for what depends on it, the cycle.
+        """Return for each root in a cycle of its stack, and for each that depends on one, the cycle.
 
-        That is the names of roots of that stack: each waits for the next, and the last for the first.
+        That is the names of roots of that stack: each depends on the next, and the last on the first.
         """
         found: dict[Key, tuple[str, ...]] = {}
         for stack, pool in self._pools.items():
@@ -120,7 +120,7 @@ class Candidates:
 
 
 class _Pool:
-    """The candidates of one stack, by name, and what their ``depends_on`` is true for among them."""
+    """The candidates of one stack, by name, and the matches of their ``depends_on``."""
 
     def __init__(self, candidates: Iterable[Candidate]) -> None:
         self.candidates = sorted(candidates, key=lambda candidate: candidate.root.name)
@@ -165,7 +165,7 @@ class _PullIn:
         self._dependents: dict[str, dict[int, list[Sequence[int]]]] = {}
 
     def add(self, key: Key, why: str) -> None:
-        """Add a member, unless it is one, or no candidate."""
+        """Add a candidate, unless it is a member already."""
         name, stack = key
         if key not in self._why and stack in self._pools and name in self._pools[stack].place:
             self._why[key] = why
@@ -186,7 +186,7 @@ class _PullIn:
         return self._why
 
     def _enter(self, stack: str) -> None:
-        """Add what runs as soon as anything of a stack does. A stack that nothing enters costs nothing."""
+        """Add what runs if anything of a stack does. A stack without members costs nothing."""
         if self._stacks[stack].run_strategy is RunStrategy.ALL_FOR_ONE:
             self._add_all(stack, f"All roots of stack {stack} run when one of them runs.")
         for other in self._modifies.get(stack, ()):
@@ -220,7 +220,7 @@ def _in_order(pools: Mapping[str, _Pool], stacks: Mapping[str, Stack], why: Mapp
 
 
 class _Waiting:
-    """What the members of a change wait for. Nodes of the graph are the members, by their places among the keys."""
+    """The dependencies of a change's members. Nodes of the graph are the members, by the index of their keys."""
 
     def __init__(self, keys: Sequence[Key]) -> None:
         self._keys = keys
@@ -231,7 +231,7 @@ class _Waiting:
         self._stack_of: dict[int, str] = {}
 
     def inside(self, stack: str, pool: _Pool) -> None:
-        """Let roots of a stack wait for what they depend on. A query that is true for the root itself says nothing."""
+        """Add dependencies inside a stack. A query that matches the root itself does not count."""
         nodes = [self._node.get((candidate.root.name, stack)) for candidate in pool.candidates]
         for waiting, awaited in pool.dependencies():
             before = [node for place in awaited if (node := nodes[place]) is not None]
@@ -259,13 +259,13 @@ class _Waiting:
             self._graph.wait(node, point)
 
     def _knot(self, nodes: Sequence[int]) -> None:
-        """Let nodes of which each waits for all others wait for the first, and this for the second: enough of them."""
+        """Make a cycle of mutually dependent nodes: all depend on the first, and it on the second."""
         for node in nodes[1:]:
             self._graph.wait(node, nodes[0])
         self._graph.wait(nodes[0], nodes[1])
 
     def between(self, present: Mapping[str, Stack]) -> None:
-        """Let stacks wait for those that their rules name and that are in the change."""
+        """Add dependencies between stacks by their rules, if both are in the change."""
         begin = {name: self._point(name) for name in present}
         done = {name: self._point("") for name in present}
         for node, (_, stack) in enumerate(self._keys):
@@ -294,19 +294,19 @@ class _Waiting:
             raise self._cyclic(cycle.nodes) from None
 
     def stuck(self) -> dict[Key, tuple[str, ...]]:
-        """Return for each member that no order has a place for the names of the cycle that it waits for."""
+        """Return for each unordered member the names of the cycle on which it depends."""
         return {
             self._keys[node]: from_smallest([self._keys[each][0] for each in cycle if each < len(self._keys)])
             for node, cycle in self._graph.stuck().items()
         }
 
     def waits(self, node: int) -> Waits:
-        """Return what a member waits for."""
+        """Return a member's dependencies."""
         gates = self._gates[self._keys[node][1]]
         return Waits(self._roots.get(node, ()), gates.plan_after, gates.apply_after)
 
     def _cyclic(self, nodes: Sequence[int]) -> CyclicChange:
-        """Return the refusal of a cycle: of stacks if it leads through some, or else of roots in one stack."""
+        """Return the error for a cycle: of stacks if it contains some, or else of roots in one stack."""
         if stacks := [stack for node in nodes if (stack := self._stack_of.get(node))]:
             advice = "Remove one of the stacks from apply_after, plan_after or modified_by of the other"
             return CyclicChange("Stacks", from_smallest(stacks), advice)

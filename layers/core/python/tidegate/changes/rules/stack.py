@@ -1,7 +1,7 @@
-"""Stacks: named, encapsulated groups of roots, with variables and with rules between each other.
+"""Stacks: named groups of roots, with variables and with rules between each other.
 
-A file declares leaves, which hold roots, and nests, which hold other stacks. What is used are leaves only:
-with all that their nests say pushed down to them, and their rules expanded to leaves and closed over all steps.
+A file declares stacks with roots, and stack groups, which hold other stacks. Only the former ("leaves") are used: with
+all settings of their groups pushed down, and their rules expanded to leaves and transitively closed.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from tidegate.changes.rules.stack_groups import StackGroups, groups_of
 from tidegate.rules.errors import InvalidStacks, StackCycle, StackGroupsDisagree, StackInItself, UnknownStack, quoted
 from tidegate.rules.graphs import Cycle, closed, in_order
 
-#: The stack of roots that no stack claims, unless a stack of this name is declared.
+#: The stack of roots without one, unless a stack of this name is declared.
 DEFAULT_STACK = "default"
 
-#: Mistakes of one kind that are told at once: nobody reads more, and to look for names that are near takes time.
+#: Mistakes of one kind in one report: searching similar names takes time.
 MAXIMUM_MISTAKES = 20
 
 _RULES = ("apply_after", "plan_after", "modified_by")
@@ -45,7 +45,7 @@ class StackRules:
 
 @dataclass(frozen=True, slots=True)
 class StackDefinition:
-    """A stack as it is declared. A nest names its stacks in ``nests``; a leaf has none.
+    """A declared stack. A stack group names its stacks in ``nests``; a leaf has none.
 
     ``variables`` are pairs of an upper-case name, without ``STACK_VAR_``, and a text.
     """
@@ -59,10 +59,10 @@ class StackDefinition:
 
 @dataclass(frozen=True, slots=True)
 class Stack:
-    """A leaf as it is used. ``within`` are its parent stacks, the nearest first; rules name leaves only.
+    """A leaf as used. ``within`` are its parent stacks, the nearest first; rules name leaves only.
 
-    ``apply_after``, ``plan_after`` and ``modified_by`` hold all leaves that the rule leads to, over any number
-    of steps, and never the stack itself.
+    ``apply_after``, ``plan_after`` and ``modified_by`` hold all leaves of the rule, transitively, and never the stack
+    itself.
     """
 
     name: str
@@ -76,7 +76,7 @@ class Stack:
 
 
 def resolve_stacks(definitions: Sequence[StackDefinition]) -> Mapping[str, Stack]:
-    """Return the leaves by name, in the order of their definitions, with all that holds for them.
+    """Return the leaves by name, in the order of their definitions, with all their settings.
 
     ``default`` is the last of them, unless a stack of this name is declared. Raise InvalidStacks: of several mistakes
     the first.
@@ -88,7 +88,7 @@ def resolve_stacks(definitions: Sequence[StackDefinition]) -> Mapping[str, Stack
 
 
 def examine_stacks(definitions: Sequence[StackDefinition]) -> tuple[Sequence[InvalidStacks], Mapping[str, Stack]]:
-    """Return all that is wrong with stacks, of the first kind that occurs, and without any the leaves by name."""
+    """Return all mistakes in stacks, of the first kind that occurs; without any, the leaves by name."""
     unknown = unknown_stacks(definitions)
     if unknown:
         return unknown, {}
@@ -137,7 +137,7 @@ _Place = tuple[str, ...]
 
 
 def _parts(definition: StackDefinition) -> dict[_Place, object]:
-    """Return what a definition says that its nests could say as well."""
+    """Return the parts of a definition that its groups could set as well."""
     parts: dict[_Place, object] = {
         ("auto_apply",): definition.rules.auto_apply,
         ("run_strategy",): definition.run_strategy,
@@ -148,7 +148,7 @@ def _parts(definition: StackDefinition) -> dict[_Place, object]:
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """A part of a definition, and which stack says it: a leaf, or a nest at some distance around it."""
+    """A part of a definition, and its source: a leaf, or a stack group at some distance."""
 
     value: Any
     stack: str
@@ -156,7 +156,7 @@ class _Said:
 
 
 class _Resolution:
-    """What follows for leaves from definitions that name no unknown stacks, and from their parent stacks."""
+    """Resolves definitions without unknown stacks, with their parent stacks, to leaves."""
 
     def __init__(self, declared: Mapping[str, StackDefinition], nests: StackGroups) -> None:
         self._declared, self._nests = declared, nests
@@ -194,7 +194,7 @@ class _Resolution:
                     yield place, _Said(value, name, distance)
 
     def disagreements(self) -> Iterator[StackGroupsDisagree]:
-        """Return where nests at one distance from a leaf say different things, and none nearer says it."""
+        """Return where groups at one distance from a leaf disagree, and none nearer decides."""
         for leaf in self._leaves:
             nearest: dict[_Place, _Said] = {}
             for place, said in self._said_around(leaf):
@@ -203,7 +203,7 @@ class _Resolution:
                     yield _disagreement(leaf, place, first.stack, said.stack)
 
     def cycles(self) -> Iterator[StackCycle]:
-        """Return the first cycle of leaves that wait for each other, before their plans or applies."""
+        """Return the first cycle of leaves, before their plans or applies."""
         apply_after, plan_after = self._rules["apply_after"], self._rules["plan_after"]
         try:
             in_order({leaf: (*apply_after[leaf], *plan_after[leaf]) for leaf in self._leaves})
@@ -211,7 +211,7 @@ class _Resolution:
             yield self._cycle(cycle)
 
     def _cycle(self, cycle: Cycle) -> StackCycle:
-        """Return the refusal, at the first rule of the cycle: of its leaf, or of a nest around it."""
+        """Return the error, at the first rule of the cycle: of its leaf, or of a group around it."""
         waiting, awaited = (*cycle.nodes, cycle.nodes[0])[:2]
         kind, owner = next(
             (kind, name)

@@ -1,4 +1,4 @@
-"""Nests: stacks that hold other stacks. What they say is pushed down to the leaves that they hold in the end."""
+"""Stack groups: stacks that hold other stacks. Their settings are pushed down to the leaves."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class StackGroups:
 
 
 def groups_of(holds: Mapping[str, Sequence[str]]) -> StackGroups:
-    """Return what follows from which stacks each stack holds. Raise Cycle where one is in itself."""
+    """Return the groups, given which stacks each stack holds. Raise Cycle if one contains itself."""
     leaves: dict[str, tuple[str, ...]] = {}
     for name in in_order(holds):
         held = [leaf for each in holds[name] for leaf in leaves[each]]

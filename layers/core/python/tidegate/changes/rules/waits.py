@@ -1,4 +1,4 @@
-"""What of its change a deployment waits for."""
+"""A deployment's dependencies in its change."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ MOST_REFUSED = 100
 
 @dataclass(frozen=True, slots=True)
 class Waits:
-    """What of its change set a root waits for. It is empty for most.
+    """A root's dependencies in its change set. Most have none.
 
     ``roots`` (of the same stack) and ``plan_after`` (stacks) must be applied before it is planned, ``apply_after``
-    (stacks) before it is applied. Only what is in the change set is named here. ``refused`` are roots in their stacks
-    that it would wait for as well and that are refused, the first ``MOST_REFUSED``: it does not go on without them.
-    ``by_hand`` are those that no merge deploys: it goes on, but people look at its plan.
+    (stacks) before it is applied. Only members of the change set are named. ``refused`` are further dependencies that
+    are refused, the first ``MOST_REFUSED``: it does not continue without them. ``by_hand`` are those that no merge
+    deploys: it continues, but people review its plan.
     """
 
     roots: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""What a plan would change, read from the engine's JSON form of it."""
+"""What a plan would change, from the engine's JSON."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-#: Addresses kept per kind of change, and letters of each: enough to read in a check run, little enough for a record and
-#: for the answer of a runner (256 KB). Keys of ``for_each`` may be of any length.
+#: Addresses kept per kind of change, and characters of each: enough to read in a check run, little enough for a record
+#: and for a runner's result (256 KB). Keys of ``for_each`` may be of any length.
 KEPT_ADDRESSES, KEPT_CHARACTERS = 50, 400
 
 
-#: What an engine may say of a resource that it neither creates, updates nor deletes.
+#: Actions on a resource that is neither created, updated nor deleted.
 _KNOWN = frozenset({"no-op", "read", "forget"})
 
 
@@ -54,7 +54,7 @@ class Artifact:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a plan job left: the reviewed plan is exactly what is applied (design rule 6)."""
+    """The result of a plan job: exactly the reviewed plan is applied (design rule 6)."""
 
     job: str
     changes: PlannedChanges
@@ -110,7 +110,7 @@ def _counted(plan: Mapping[str, Any]) -> PlannedChanges:
 
 
 def _kept(addresses: Sequence[str]) -> tuple[str, ...]:
-    """Return the first addresses; of a long one the beginning, as an ellipsis tells."""
+    """Return the first addresses; a long one is cut with an ellipsis."""
     return tuple(
         each if len(each) <= KEPT_CHARACTERS else f"{each[: KEPT_CHARACTERS - 1]}…"
         for each in addresses[:KEPT_ADDRESSES]

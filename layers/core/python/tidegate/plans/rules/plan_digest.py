@@ -1,4 +1,4 @@
-"""When two plans say the same: by their JSON without what differs between two runs that plan the same."""
+"""Equality of plans: by their JSON without what differs between two equal runs."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 
 #: When it was planned.
 _OF_ITS_TIME = "timestamp"
-#: A list that the engine makes in no order.
+#: A list that the engine writes in any order.
 _UNORDERED = "relevant_attributes"
 
 
 def plan_digest(content: bytes) -> str:
-    """Return what two plans (the engine's JSON) have in common if they say the same, in hexadecimal.
+    """Return a digest of a plan (the engine's JSON) that is equal for equal plans, in hexadecimal.
 
-    Empty for what is no such JSON, or says one thing twice: that is like no other.
+    Empty for invalid JSON, or with duplicate keys: that equals nothing.
     """
     try:
         plan = json.loads(content, object_pairs_hook=_unique)

@@ -1,4 +1,4 @@
-"""Which directories are root modules, and which of them a change concerns."""
+"""Which directories are root modules, and which of them a change affects."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tidegate.roots.rules.links import Links
 from tidegate.roots.rules.module_file import ModuleFile
 
 TOP = "."
-#: The engine writes it where somebody ran ``init``.
+#: The engine writes it on ``init``.
 LOCK_FILE = ".terraform.lock.hcl"
 _SUFFIXES = (".tf", ".tf.json", ".tofu", ".tofu.json")
 _LOCAL = ("./", "../")
@@ -21,11 +21,10 @@ _MOST_LINKED = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """A directory that holds a module: the local modules it uses, and whether it says where its state lies.
+    """A directory with a module: the local modules it uses, and whether it configures its state's location.
 
-    ``mark`` is what else tells a root from a mere module, in words; empty if nothing does. ``lent`` tells that other
-    directories have links to all of its files. ``linked`` that it is one by a link only. ``required`` are the versions
-    of the engine that it demands.
+    ``mark`` is other evidence of a root, as text; empty if there is none. ``lent`` tells that other directories link to
+    all of its files. ``linked`` that it exists only by a link. ``required`` are its engine version constraints.
     """
 
     uses: frozenset[str]
@@ -39,7 +38,7 @@ class Module:
 def is_module_file(path: str) -> bool:
     """Tell whether a file makes its directory a module.
 
-    Engines leave out files whose names begin with a dot, and what they download is none of the repository's.
+    Engines ignore files whose names begin with a dot, and their downloads are not the repository's.
     """
     return (
         path.endswith(_SUFFIXES)
@@ -54,15 +53,15 @@ def directory_of(path: str) -> str:
 
 
 def default_root_name(repository: str, directory: str) -> str:
-    """Return the name that a root has when nobody gave it one: its directory, or at the top the repository's name."""
+    """Return a root's default name: its directory, or at the top the repository's name."""
     return repository.rpartition("/")[2] if directory == TOP else directory
 
 
 class Standing(Enum):
-    """Whether a directory is a root where ``tidegate.yaml`` does not tell."""
+    """Whether a directory is a root if ``tidegate.yaml`` leaves it open."""
 
     ROOT = "root"
-    #: Nothing uses it, and nothing marks it as a root: it may be one if the file says so.
+    #: Nothing uses it, and nothing marks it as a root: the configuration may declare it.
     UNMARKED = "unmarked"
     #: It is used by others, as a module or through links.
     USED = "used"
@@ -70,7 +69,7 @@ class Standing(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How a directory stands, and why, as a sentence."""
+    """A directory's verdict, and why, as a sentence."""
 
     standing: Standing
     why: str
@@ -87,7 +86,7 @@ _PROVIDER, _LOCKED, _UNREAD = "a provider block", f"a {LOCK_FILE}", "a file that
 
 
 def modules_in(files: Mapping[str, ModuleFile], links: Links, locked: Collection[str] = ()) -> dict[str, Module]:
-    """Return the modules by directory, given what every module file says, and those that are used through links.
+    """Return the modules by directory, given all module files, and those used through links.
 
     ``locked`` are the directories with a lock file.
     """
@@ -130,11 +129,11 @@ def _linked(found: Mapping[str, Module], sources: Mapping[str, set[str]], links:
 
 
 def check_directories(modules: Mapping[str, Module]) -> dict[str, Verdict]:
-    """Return of each directory whether it is a root by itself, and why.
+    """Return for each directory whether it is discovered as a root, and why.
 
-    Roots say where their state lies, or nothing uses them and something marks them as such: a provider block or a lock
-    file. A file that cannot be read to its end may say either. A directory whose files are all links' targets lends
-    them to roots, and is none.
+    Roots configure their state's location, or nothing uses them and a provider block or a lock file marks them as
+    roots. An unreadable file may contain either. A directory whose files are all targets of links lends them to roots,
+    and is none.
     """
     users = {used: place for place, module in modules.items() for used in module.uses}
     return {place: _verdict(module, users.get(place)) for place, module in modules.items()}

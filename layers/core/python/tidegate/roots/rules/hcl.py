@@ -1,8 +1,7 @@
-"""The structure of a file in HCL: the blocks and arguments that its tokens make (docs/decisions/0179).
+"""The structure of a file in HCL: blocks and arguments from its tokens (docs/decisions/0179).
 
-Expressions stay lists of tokens. A file with errors is read as far as it
-goes, and ``problem`` tells the first of them: who must be sure of what a file says refuses one with a problem.
-No recursion, and time in proportion to the file, whatever it holds.
+Expressions stay lists of tokens. A file with errors is read as far as possible, and ``problem`` is the first error: a
+security check refuses a file with one. No recursion, and linear time, for any file.
 """
 
 from __future__ import annotations
@@ -73,8 +72,8 @@ class HclFile:
     def __init__(self, content: bytes, only: Collection[str] | None = None) -> None:
         """Read a file's content. It never raises.
 
-        ``only`` are the types of the blocks at the top that are read: others have nothing in them then, and neither
-        are errors in them noticed. That takes a fraction of the time.
+        With ``only``, just top-level blocks of these types are read: others stay empty, and their errors are ignored.
+        That takes a fraction of the time.
         """
         reader = HclTokens(content, only)
         self.text = reader.text

@@ -1,7 +1,7 @@
-"""The tokens of a file in HCL, as HashiCorp's own scanner has them (docs/decisions/0179).
+"""The tokens of a file in HCL, as HashiCorp's own scanner produces them (docs/decisions/0179).
 
-A file with errors is read as far as it goes, and the first of them is noted. No recursion, and time in proportion to
-the file, whatever it holds.
+A file with errors is read as far as possible, and the first error is recorded. No recursion, and linear time, for any
+file.
 """
 
 from __future__ import annotations

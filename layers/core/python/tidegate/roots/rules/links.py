@@ -1,4 +1,4 @@
-"""Symbolic links of a repository: where they lead, and by which paths a file is reached through them."""
+"""Symbolic links of a repository: their targets, and the paths that reach a file through them."""
 
 from __future__ import annotations
 

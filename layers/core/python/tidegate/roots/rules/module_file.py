@@ -1,4 +1,4 @@
-"""What root discovery must know of a Terraform file: the modules it uses, and what makes its directory a root."""
+"""What root discovery reads from a Terraform file: the modules it uses, and evidence of a root."""
 
 from __future__ import annotations
 

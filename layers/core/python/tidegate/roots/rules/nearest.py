@@ -1,4 +1,4 @@
-"""What was probably meant by a name that nothing has."""
+"""Similar names for an unknown one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MOST = 200
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    """Return the one of ``known`` that a word was probably meant to be, if one is near, in whatever case."""
+    """Return the most similar of ``known``, if one is similar enough, ignoring case."""
     tried = word[:COMPARED]
     words = nsmallest(_MOST, known, key=lambda each: abs(len(each) - len(tried)))
     near = (difflib.get_close_matches(each, words, n=1) for each in dict.fromkeys((tried, tried.lower())))
@@ -24,13 +24,13 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
 
 
 def did_you_mean(word: str, known: Sequence[str]) -> str:
-    """Return a sentence in Markdown that names the nearest of ``known``, empty if none is near."""
+    """Return a sentence in Markdown with the most similar of ``known``, empty if none is similar."""
     near = nearest(word, known)
     return f"Did you mean {code(near)}?" if near else ""
 
 
 def meant_tag(tag: str, known: Sequence[str]) -> str:
-    """Return in Markdown which tag may have been meant: one whose kind was forgotten, or of this kind, or of any."""
+    """Return in Markdown a similar tag: with its prefix added, with the same prefix, or any."""
     kind, colon, _ = tag.rpartition(":")
     whole = [each for each in known if each.endswith(f":{tag}")]
     alike = [each for each in known if each.startswith(kind + colon)]
@@ -38,7 +38,7 @@ def meant_tag(tag: str, known: Sequence[str]) -> str:
 
 
 def unknown_roots(unknown: Iterable[str], known: Iterable[str]) -> list[str]:
-    """Return a sentence for each root that does not exist, with the one that was probably meant."""
+    """Return a sentence for each unknown root, with a similar one."""
     names, told = sorted(known), []
     for name in unknown:
         near = nearest(name, names)

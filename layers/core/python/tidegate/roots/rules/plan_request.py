@@ -1,4 +1,4 @@
-"""What somebody asks to be planned or deployed: all that changed, or some roots, and with which options."""
+"""A request for plans or deploys: all that changed, or some roots, and with which options."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from tidegate.roots.rules.terms import Tagged
 
 @dataclass(frozen=True, slots=True)
 class PlanRequest:
-    """What is to be planned. ``id`` tells it from others, ``by`` asked for it.
+    """What to plan. ``id`` identifies the request, ``by`` made it.
 
-    ``roots`` are names, ``directories`` in their normal form, ``query`` is a tag query that can be parsed; nothing of
-    these stands for all that the pull request changes. ``options`` are the engine's, and were allowed.
+    ``roots`` are names, ``directories`` are normalized, ``query`` is a valid tag query; none of these means all that
+    the pull request changes. ``options`` are the engine's, and allowed.
     """
 
     id: str
@@ -25,16 +25,16 @@ class PlanRequest:
 
     @property
     def is_partial(self) -> bool:
-        """Whether some roots are chosen, so that what is known of the others stays."""
+        """Whether some roots are chosen, so that the others' plans stay."""
         return bool(self.roots or self.directories or self.query)
 
     @property
     def asks_for_changed(self) -> bool:
-        """Whether it is about the roots that the pull request changes, and not only about some by their names."""
+        """Whether it selects among the changed roots, and not only by name."""
         return bool(self.directories or self.query or not self.roots)
 
     def chooses(self, root: str, tagged: Tagged) -> bool:
-        """Tell whether a root, by its name and tags, is to be planned."""
+        """Tell whether a root is requested, by its name and tags."""
         if not self.is_partial or root in self.roots:
             return True
         if any(_is_in(tagged.directory, directory) for directory in self.directories):

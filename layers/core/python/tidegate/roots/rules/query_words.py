@@ -18,7 +18,7 @@ _IN_QUOTES = {quote: re.compile(rf"{quote}((?:[^\\{quote}]|\\.)*){quote}", re.DO
 
 
 class InvalidTagQuery(TidegateError):
-    """A tag query that means nothing: the column where it fails, from 1, why, and what is allowed."""
+    """An invalid tag query: the column of the error, from 1, the reason, and what is allowed."""
 
     def __init__(self, column: int, problem: str, allowed: str) -> None:
         super().__init__(f"Column {column} of the tag query: {problem}. {allowed}.")

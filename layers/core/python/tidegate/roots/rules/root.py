@@ -1,4 +1,4 @@
-"""What a root is, what it may be called, and the identifiers derived from it."""
+"""A root: valid names, and the identifiers derived from it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAXIMUM_REPOSITORY = 255
 QUEUE_SEPARATOR = "||"
 
 _ROOT_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*(/[A-Za-z0-9_][A-Za-z0-9._-]*)*")
-#: An owner and a name; on GitLab, groups may lie in groups, so many deep.
+#: An owner and a name; on GitLab, groups may be nested to this depth.
 _REPOSITORY = re.compile(r"[A-Za-z0-9_.-]{1,100}(/[A-Za-z0-9_.-]{1,100}){1,20}")
 _WORKSPACE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,89}")
 _NOT_IN_A_PATH = re.compile(r"[\x00-\x1f\x7f\\]")
@@ -24,7 +24,7 @@ _SHA = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 
 
 class EngineName(StrEnum):
-    """The programs that Tidegate drives."""
+    """The supported engines."""
 
     TERRAFORM = "terraform"
     TOFU = "tofu"
@@ -78,7 +78,7 @@ def root_name(text: str) -> str:
 
 
 def repository_name(text: str) -> str:
-    """Return ``text`` if it is an ``owner/name``, or ``group/subgroup/name``; raise InvalidName otherwise."""
+    """Return ``text`` if it is a valid ``owner/name``, or ``group/subgroup/name``; raise InvalidName otherwise."""
     usable = len(text) <= MAXIMUM_REPOSITORY and _REPOSITORY.fullmatch(text)
     if not usable or any(part in {".", ".."} for part in text.split("/")):
         raise InvalidName("repository", text, "use the form owner/name, or on GitLab group/subgroup/name")
@@ -86,7 +86,7 @@ def repository_name(text: str) -> str:
 
 
 def workspace_name(text: str) -> str:
-    """Return ``text`` if it may name a workspace; raise InvalidName otherwise."""
+    """Return ``text`` if it is a valid workspace name; raise InvalidName otherwise."""
     if not _WORKSPACE.fullmatch(text):
         raise InvalidName(
             "workspace", text, "use at most 90 letters, digits, '.', '_' and '-', starting with a letter or digit"
@@ -117,7 +117,7 @@ def directory(text: str) -> str:
 
 
 def queue_id(repository: str, root: str) -> str:
-    """Return the name of a root's deploy queue, ``OWNER/REPO||ROOT`` (the original's workflow id)."""
+    """Return the id of a root's deploy queue, ``OWNER/REPO||ROOT``."""
     return f"{repository}{QUEUE_SEPARATOR}{root}"
 
 

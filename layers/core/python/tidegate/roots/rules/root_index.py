@@ -1,4 +1,4 @@
-"""Finds what matches tag queries among many things, without asking each of them."""
+"""Find what matches tag queries among many things, without checking each of them."""
 
 from __future__ import annotations
 

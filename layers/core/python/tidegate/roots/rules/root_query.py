@@ -1,4 +1,4 @@
-"""Tag queries: which roots a part of the configuration is about.
+"""Tag queries, which select roots for a part of the configuration.
 
 ::
 

@@ -1,4 +1,4 @@
-"""What a tag query is made of, and what it is asked about."""
+"""The terms of a tag query, and what they are evaluated on."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ _Numbers = tuple[int, ...]
 
 
 def newest_allowed(versions: Collection[str], constraints: Collection[str]) -> str | None:
-    """Return the newest of exact versions that all constraints allow; None if none is, or a constraint cannot be read.
+    """Return the newest exact version that all constraints allow; None if there is none, or a constraint is invalid.
 
     A constraint is as engines read it: terms such as ``>= 1.9`` or ``~> 1.9.0``, separated by commas. As for engines,
     pre-releases are only what an exact version names, so none is returned.
