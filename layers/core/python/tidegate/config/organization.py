@@ -29,9 +29,9 @@ from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
 from tidegate.roots.rules.root import EngineName
 from tidegate.rules.errors import InvalidConfiguration, quoted
 
-#: The key of the file in the artifact bucket, which messages name it by.
+#: The file's key in the artifact bucket, by which messages name it.
 ORGANIZATION = "configuration/organization.yaml"
-#: What is about one repository: its roots and their directories.
+#: Keys that are specific to one repository: its roots and their directories.
 _OF_REPOSITORIES = ("version", "roots", "dirs")
 _KEYS = tuple(key for key in Configuration.model_fields if key not in _OF_REPOSITORIES)
 #: How stacks say a key in other words.
@@ -79,7 +79,7 @@ class OrganizationSection(Section):
 class Layered(Document):
     """A repository's file merged with the organization's: refusals name the file that contains the mistake.
 
-    ``around`` are the keys of the top level that are the organization's, each with the document and where in it.
+    ``around`` are the organization's top-level keys, each with the document and its path there.
     """
 
     around: Mapping[str, tuple[Document, Path]] = field(default_factory=dict)
@@ -100,10 +100,10 @@ class Layered(Document):
 
 @dataclass(frozen=True, slots=True)
 class Organization:
-    """What holds around repositories' files. ``review`` tells which plans wait where neither file does.
+    """The organization's configuration. ``review`` is the review rule if neither file has one.
 
-    ``digest`` tells one file from another. ``problem`` is why the organization's file cannot be used: then no
-    repository's can either.
+    ``digest`` identifies the file. ``problem`` is why the organization's file is invalid: then no repository's is valid
+    either.
     """
 
     review: PlanReview = PlanReview.ALWAYS
@@ -118,9 +118,9 @@ class Organization:
         return self.document is None and self.problem is None
 
     def layered(self, document: Document) -> Document:
-        """Return a repository's document with what the organization says. Raise InvalidConfiguration.
+        """Return a repository's document merged with the organization's. Raise InvalidConfiguration.
 
-        Raise a group of all keys that the organization does not let repositories have.
+        Raise a group of all keys that the organization does not allow.
         """
         if self.problem is not None:
             raise self.problem
@@ -137,7 +137,7 @@ class Organization:
         return Layered(document.file, content, document.places, around)
 
     def _check(self, document: Document) -> None:
-        """Refuse keys that repositories may not have. What is forced is replaced, not refused."""
+        """Refuse keys that repositories may not have. Forced keys are replaced, not refused."""
         if self.section.overridable is None:
             return
         kept = {*self.section.overridable, *self.section.forced, "version"}
@@ -159,7 +159,7 @@ class Organization:
 
 
 def read_organization(raw: bytes | None, review: PlanReview = PlanReview.ALWAYS) -> Organization:
-    """Return what the organization's file says; without a file, nothing. It never raises: see ``problem``."""
+    """Return the organization's configuration; without a file, an empty one. It never raises: see ``problem``."""
     if raw is None:
         return Organization(review)
     found, digest = examine_organization(raw, review), sha256(raw).hexdigest()
@@ -171,7 +171,7 @@ def read_organization(raw: bytes | None, review: PlanReview = PlanReview.ALWAYS)
 def examine_organization(
     raw: bytes, review: PlanReview = PlanReview.ALWAYS, file: str = ORGANIZATION
 ) -> Organization | list[InvalidConfiguration]:
-    """Return what the organization's file says, or everything that is wrong with its form."""
+    """Return the organization's configuration, or all mistakes in its form."""
     try:
         document = read_document(file, raw)
         if not isinstance(document.content, dict):

@@ -1,4 +1,4 @@
-"""Patterns of files, as in ``.gitignore``, relative to a root's directory."""
+"""File patterns, as in ``.gitignore``, relative to a root's directory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tidegate.config.expressions import Expression
 
 _SPECIAL = re.compile(r"([\\*?\[\]!#])")
 _ABOVE = "../"
-#: For patterns that pathspec takes for comments and the like: no text has something after its end.
+#: Matches nothing, for patterns that pathspec ignores, such as comments.
 _NOTHING = r"\z."
 
 
@@ -32,7 +32,7 @@ class _Pattern:
 
 @dataclass(frozen=True, slots=True)
 class FilePatterns:
-    """Patterns of which the last that matches a file decides. That takes time that grows with the file's path only."""
+    """Patterns of which the last match decides. That takes linear time in the file's path."""
 
     last_first: tuple[_Pattern, ...]
 
@@ -44,11 +44,10 @@ class FilePatterns:
 
 
 def root_patterns(directory: str, patterns: Sequence[str]) -> FilePatterns:
-    """Return what matches the files that ``patterns`` mean for the root in ``directory``.
+    """Return the matcher of files that ``patterns`` select for the root in ``directory``.
 
-    A pattern is relative to the directory, ``../`` leads out of it, and a leading ``/`` means the
-    repository's top. ``!`` excludes; the last pattern that matches a file decides. Raise ValueError
-    for a pattern that has no meaning.
+    A pattern is relative to the directory, ``../`` leaves it, and a leading ``/`` means the repository's top. ``!``
+    excludes; the last matching pattern decides. Raise ValueError for an invalid pattern.
     """
     return FilePatterns(tuple(_pattern(directory, each) for each in reversed(patterns)))
 
@@ -61,9 +60,9 @@ def _pattern(directory: str, pattern: str) -> _Pattern:
 
 @lru_cache(maxsize=1024)
 def _expression(pattern: str) -> Expression:
-    """Return what matches paths, for a pattern that begins where they begin. Raise ValueError if it has no meaning.
+    """Return the regular expression of a pattern from the start of paths. Raise ValueError if it is invalid.
 
-    Whoever may push writes patterns and names files, and Python's expressions may take forever on some
+    Anybody who may push writes patterns and file names, and Python's expressions may take exponential time on some
     (docs/decisions/0081).
     """
     text = GitIgnoreBasicPattern.pattern_to_regex(f"/{pattern}")[0] or _NOTHING
@@ -74,18 +73,18 @@ def _expression(pattern: str) -> Expression:
 
 
 def check_patterns(directory: str, patterns: Sequence[str]) -> None:
-    """Raise ValueError for a pattern that points outside of the repository from here, or matches no file."""
+    """Raise ValueError for a pattern that leaves the repository, or matches no file."""
     for pattern in patterns:
         _parts(directory, pattern)
 
 
 def leads_out(pattern: str) -> bool:
-    """Tell whether a pattern is for files that need not lie below the root's directory."""
+    """Tell whether a pattern may match files outside of the root's directory."""
     return pattern.removeprefix("!").removeprefix("./").startswith(("/", _ABOVE))
 
 
 def literal_directory(directory: str, pattern: str) -> str:
-    """Return the longest directory, from the top, that all files lie below which a pattern means; ``.`` is the top."""
+    """Return the longest directory that contains all files matching a pattern; ``.`` is the top."""
     if not leads_out(pattern) and "\n" not in directory:  # As nearly all do: what is below is the same for each root.
         return "/".join(part for part in (directory.removeprefix("."), _literal(pattern)) if part) or "."
     _, parts, rest = _parts(directory, pattern)

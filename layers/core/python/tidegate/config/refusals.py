@@ -1,4 +1,4 @@
-"""What is wrong with a file, as one refusal for each mistake: where it is, what it is, and what is allowed."""
+"""Refusals: one for each mistake in a file, with its location, the problem, and what is allowed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tidegate.rules.errors import InvalidConfiguration, InvalidStacks, UnknownSt
 _OF_KEY = "[key]"
 
 
-#: The limit of reported mistakes per file: nobody reads more, and a bad file must not take long.
+#: The limit of reported mistakes per file: a bad file must not take long.
 MOST_LISTED = 100
 
 

@@ -1,7 +1,6 @@
-"""What holds for each root: its stacks, and in each of them engine, workflow, variables, reviews and access.
+"""Resolve each root's configuration: its stacks, and in each the engine, workflow, variables, reviews and access.
 
-A part that is said in several places is taken from the nearest: the root's own section, its stack, its workflow, the
-file.
+The nearest section wins: the root's own, its stack, its workflow, the whole file.
 """
 
 from __future__ import annotations
@@ -31,11 +30,10 @@ from tidegate.roots.rules.terms import Tagged, tagged
 def configure(
     loaded: LoadedConfiguration, roots: Iterable[Root], branch: str = "", dest_branch: str = ""
 ) -> ConfiguredRoots:
-    """Return all roots in their stacks, with what holds for them there, in the order in which they were given.
+    """Return all roots in their stacks, with their configuration there, in the given order.
 
-    ``branch`` is the one that a change comes from, ``dest_branch`` the one that it goes to: tags of branches follow
-    from them. The engines of ``roots`` are replaced. Raise InvalidStacks for stacks that cannot be used together, which
-    the loader refuses.
+    ``branch`` is the source branch of a change, ``dest_branch`` its target: they determine the tags of branches. The
+    engines of ``roots`` are replaced. Raise InvalidStacks for contradicting stacks, which the loader refuses.
     """
     stacks = resolve_stacks([each.definition for each in loaded.stacks])
     given = tuple(roots)

@@ -1,6 +1,6 @@
-"""What of a file runs programs or grants something, and in what of that two files differ.
+"""Which parts of a configuration run programs or grant something, and whether two versions differ there.
 
-Everything counts that is not known to only say which roots there are, where they are, and with what values they run.
+Everything counts except what only determines which roots exist, where they are, and their values.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tidegate.policies.rules.files import is_below
 from tidegate.policies.rules.policy_set import PolicySet, PolicySource, sets_for
 from tidegate.texts.sentences import listed
 
-#: What says which roots there are, in which stacks, with which values, engine and runner.
+#: Keys for roots, stacks, values, engines and runners.
 _SHAPE = frozenset(
     {
         "aws",
@@ -35,7 +35,7 @@ _SHAPE = frozenset(
         "when_modified",
     }
 )
-#: What an organization says is the same for both files, and warnings decide nothing.
+#: The organization's keys are the same for both files, and warnings decide nothing.
 _IGNORED = frozenset({"limits", "warnings"})
 #: The keys of fields that are called otherwise.
 _KEYS = {
@@ -48,9 +48,9 @@ _KEYS = {
     "applying": "apply",
     "freezes": "freeze",
 }
-#: Where things stand in a file decides nothing.
+#: Locations in a file decide nothing.
 _PLACES = frozenset({"line", "lines", "key_lines"})
-#: What changed where nobody knows what was before.
+#: The change if the earlier configuration is unknown.
 UNKNOWN_BEFORE = ("tidegate.yaml",)
 #: Roots that are named for one key, and files.
 _NAMED, _FILES = 5, 10
@@ -68,7 +68,7 @@ def rule_changes(
     after: tuple[LoadedConfiguration, ConfiguredRoots],
     paths: Iterable[str],
 ) -> tuple[str, ...]:
-    """Return what runs programs or grants something, and is not as it was: keys, keys of some roots, and files.
+    """Return the keys, keys of some roots, and files that run programs or grant something, and that changed.
 
     ``before`` and ``after`` are files with their roots, None for one that could not be used; ``paths`` are those of
     changed files.

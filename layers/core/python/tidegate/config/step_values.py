@@ -1,4 +1,4 @@
-"""What values of stacks, workflows and hooks may be: variables, commands, options of the engine, and engines."""
+"""Valid values in stacks, workflows and hooks: variables, commands, engine options, and engines."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Stack variables in texts of the configuration file: ``${STACK_VAR_NAME}``.
+"""Stack variables in texts of the configuration: ``${STACK_VAR_NAME}``.
 
-Texts that nobody reads again, such as an engine's version, are complete afterwards; ``$${`` stands for ``${`` in them.
-Texts of steps are read once more when they run, with the run time's variables: what is filled in is escaped for that,
-and what is escaped already stays so.
+Texts such as an engine's version are final afterwards; ``$${`` stands for ``${`` in them. Texts of steps are
+substituted again at run time: inserted values are escaped for that, and existing escapes stay.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What holds for roots of a pull request: all that grants or demands is as the default branch's file says it.
+"""Rules for roots of a pull request: the default branch's configuration decides all permissions and requirements.
 
-A pull request could otherwise give itself rights, or take a gate away, in a file that nobody has approved.
+Otherwise a pull request could give itself permissions, or remove a gate, in a file that nobody has approved.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from tidegate.rules.access import Access
 from tidegate.rules.errors import quoted
 
 _BRANCH = "branch:"
-#: A value that is one word wherever it is put in: no option, no path, and nothing that a shell reads.
+#: A value that is one word in any context: no option, no path, and no shell syntax.
 _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:@-]*")
 
 
 @dataclass(frozen=True, slots=True)
 class Trusted:
-    """Roots in their stacks, and all that deploys of each by hand require; None where no check matches."""
+    """Roots in their stacks, and the requirements of their manual deploys; None if no check matches."""
 
     configured: ConfiguredRoots
     requirements: Mapping[Key, tuple[Requirements, ...] | None]
@@ -42,13 +42,13 @@ class Trusted:
 def trusted(
     loaded: LoadedConfiguration, known: Iterable[Root], roots: Iterable[Root], branch: str = "", dest_branch: str = ""
 ) -> Trusted:
-    """Return what the default branch's file, ``loaded``, says of ``roots`` of another commit.
+    """Return the rules of the default branch's configuration, ``loaded``, for ``roots`` of another commit.
 
-    ``known`` are all roots of the default branch. A root that is not among these by its name and place may be any of
-    them, renamed, moved or copied, with the same state: whatever holds for one of them holds for it, so that the
-    strictest counts. One that has the name or the place of a root in another stack is refused, as it would leave its
-    gates behind. ``branch`` and ``dest_branch`` are as in ``configure``; as who pushes chooses a branch's name, access
-    and requirements are the strictest of those with its tag and without.
+    ``known`` are all roots of the default branch. A root that is not among these by name and location may be any of
+    them, renamed, moved or copied, with the same state: the rules of all of them apply, so that the strictest wins. A
+    root with the name or location of one in another stack is refused, because it would bypass that stack's gates.
+    ``branch`` and ``dest_branch`` are as in ``configure``; as whoever pushes chooses a branch's name, access and
+    requirements are the strictest of those with its tag and without.
     """
     configured = _whatever_branch(loaded, tuple(roots), branch, dest_branch)
     others = _Others(loaded, _whatever_branch(loaded, tuple(known), branch, dest_branch).roots)
@@ -68,9 +68,9 @@ def trusted(
 
 @dataclass(frozen=True, slots=True)
 class Proposed:
-    """Roots in their stacks as the merge of a pull request would have them, under the default branch's rules.
+    """Roots in their stacks in a pull request's merge result, under the default branch's rules.
 
-    ``tagged`` are the tags that the default branch's file gives to those that it has, as policy sets hold by these too.
+    ``tagged`` are their tags in the default branch's configuration, because policy sets match these as well.
     """
 
     configured: ConfiguredRoots
@@ -86,12 +86,12 @@ def proposed(
     branch: str = "",
     dest_branch: str = "",
 ) -> Proposed:
-    """Return what holds for a plan of ``roots`` of a merge whose file says ``merged``.
+    """Return the rules for a plan of ``roots`` of a merge with the configuration ``merged``.
 
     Stacks, variables and engines are the merge's; steps, reviews and access are the default branch's, ``loaded``, the
-    strictest of what it says of the root as it has it and of the root as the merge has it. The rest is as for
-    ``trusted``, also how large runners are. A root is refused for which a value of the merge would decide what a
-    program is told, or which only the merge gives its roles.
+    strictest of its rules for its own root and for the merge's root. The rest, including runner sizes, is as for
+    ``trusted``. A root is refused if a value of the merge would determine a program's arguments, or if only the merge
+    gives it roles.
     """
     roots = tuple(roots)
     configured = _whatever_branch(with_shape_of(loaded, merged), roots, branch, dest_branch)

@@ -1,4 +1,4 @@
-"""What values of ``tidegate.yaml`` may be, and their short forms: each refusal says what is allowed."""
+"""Valid values of ``tidegate.yaml``, and their short forms: each refusal says what is allowed."""
 
 from __future__ import annotations
 

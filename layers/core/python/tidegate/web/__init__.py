@@ -1,1 +1,1 @@
-"""The HTTP API and the web pages: one function answers both, by the verbs, on the ports that it is given."""
+"""The HTTP API and the web pages: one function serves both, through the verbs and ports."""

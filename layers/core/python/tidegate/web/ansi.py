@@ -1,7 +1,7 @@
-"""The colours of a log's lines: what a terminal would show, as pieces of text with the names of their styles.
+"""Parse colours in a log's lines: pieces of text with style names, as a terminal would show them.
 
-Only "select graphic rendition" is understood; every other escape sequence and control character is dropped, and so
-are marks that turn text around. The names are from a fixed list, so that nothing in a log can choose its own.
+Only "select graphic rendition" is supported; every other escape sequence, control character and bidirectional mark is
+dropped. Style names are from a fixed list, so a log cannot choose its own.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The HTTP API's routes: JSON for programs. Authorization has decided before any of these is called."""
+"""The HTTP API's routes: JSON for programs. Each is called only after authorization."""
 
 # ruff: noqa: A002, ARG001  # Arguments are the routes' fields, validated here and used by the authorization.
 
@@ -42,7 +42,7 @@ from tidegate.web.refusals import Hidden, ensure_done
 from tidegate.web.request_models import LAST_PART, MAXIMUM_OWNER, OWNER, REPOSITORY, RootName
 from tidegate.web.shapes import Shapes
 
-#: Deployments of one page, if nobody says how many, and at most: a page stays one read.
+#: Deployments of one page, by default and at most: a page stays one read.
 PAGE, LONGEST_PAGE = 25, 100
 #: Repositories that one request searches: each costs a read.
 SEARCHED_REPOSITORIES = 40

@@ -1,4 +1,4 @@
-"""One function's whole HTTP application: every request is authorized, answered, and given the same headers."""
+"""One function's HTTP application: it authorizes and answers every request, and sets common headers."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ from tidegate.web.signing_in import SigningIn
 _JSON = "application/json"
 _API = "/api/"
 _MOST_FIELDS = 20
-#: No script, style, picture, form or frame but our own, and none that is written into a page.
+#: Only our own scripts, styles, images, forms and frames, and no inline ones.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -99,7 +99,7 @@ class WebApplication:
         self._described = ""
 
     def answer(self, event: Mapping[str, Any], context: Any) -> dict[str, Any]:
-        """Answer one request. It never raises: what is our fault is logged and answered with status 500."""
+        """Answer one request. It never raises: internal errors are logged and answered with status 500."""
         event = flattened_event(event)
         http = event["requestContext"]["http"]
         method, path = str(http["method"]), str(event["rawPath"])
@@ -134,7 +134,7 @@ class WebApplication:
         return answer
 
     def _guard(self, app: APIGatewayHttpResolver, following: Callable[..., Response[Any]]) -> Response[Any]:
-        """Let a request through that its route's rule allows: all routes go through here."""
+        """Authorize a request by its route's rule: all routes pass here."""
         route = app.context["_route"]
         rule = RULES.get(f"{route.method} {route.path}")
         if rule is None:
@@ -225,7 +225,7 @@ class WebApplication:
         return response
 
     def _person(self) -> tuple[str, str]:
-        """Return who is signed in, for the top of a page, and the token of its forms; nobody if that cannot be told."""
+        """Return the signed-in person, for the header of a page, and their form token; nobody if unknown."""
         try:
             session = self._signing_in.session(self.app.current_event)
             return (session.login, self._ports.sessions.form_token(session)) if session else ("", "")

@@ -1,6 +1,6 @@
-"""Who may do what: the one function that every request goes through, by the rule of its route.
+"""Authorization of every request, by the rule of its route.
 
-What somebody may not read is answered as what does not exist.
+What a person may not read looks like what does not exist.
 """
 
 from __future__ import annotations
@@ -30,24 +30,24 @@ from tidegate.web.nested import whole_owner
 from tidegate.web.refusals import Hidden, NoOperator, NotAllowed, NotGranted
 from tidegate.web.rules import About, Right, Rule
 
-#: Seconds that an answer of the VCS provider is used again for reading. Who may act is always asked again.
+#: Seconds for which permissions are cached for reading. Actions always check again.
 REMEMBERED_SECONDS = 60.0
-#: Answers of one kind that are kept.
+#: Cached answers of one kind.
 REMEMBERED = 5000
-#: Seconds that it is used again for whether a list names a repository: its page asks sooner.
+#: Seconds for which permissions are cached for lists of repositories: a repository's page checks sooner.
 LISTED_SECONDS = 600.0
-#: Repositories that the forge is asked about for one person's lists, in a minute.
+#: Repositories whose permission is checked for one person's lists, in a minute.
 LISTED_ANEW = 60
-#: Questions to the forge at once: it asks for no more than 100 at a time, of all that an App does.
+#: Concurrent permission checks: GitHub allows 100 concurrent requests of an App in all.
 _AT_ONCE = 8
-#: Deployments of a change that are looked up for its repository: not all may be queued yet.
+#: Deployments of a change that are read to find its repository: some may not be queued yet.
 _SOME = 100
 REQUEST_EVENT = "manual"
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What a request may use: who asks, what they may do in the repository, and what the request is about."""
+    """A request's authorization: the person, their permission in the repository, and the request's subject."""
 
     login: str = ""
     permission: Permission = Permission.NONE
@@ -92,15 +92,15 @@ class Authorization:
         self._operators: TTLCache[_Asked, bool] = cache()
 
     def login_of(self, token: str) -> str | None:
-        """Return whose token this is; None for nobody's. Tokens are remembered by their digest only."""
+        """Return a token's owner; None if invalid. Tokens are cached by their digest only."""
         key = sha256(token.encode(errors="replace")).hexdigest()
         return _known_or(self._logins, key, lambda: self._ports.accounts.login_of(token))
 
     def authorize(self, rule: Rule, login: str, given: Mapping[str, str]) -> Access:
-        """Return what a request may use; ``given`` are its fields by name.
+        """Return a request's authorization; ``given`` are its fields by name.
 
-        Raise Hidden for what does not exist or may not be read, NotGranted and NoOperator for what
-        may be read only, InvalidName, ForgeUnavailable.
+        Raise Hidden for what does not exist or may not be read, NotGranted and NoOperator for what may only be read,
+        InvalidName, ForgeUnavailable.
         """
         if rule.about is About.NOTHING or (rule.about is About.ANY_REPOSITORY and not given.get("repository")):
             return Access(login)
@@ -122,9 +122,9 @@ class Authorization:
         return Access(login, permission, repository, deployment, layer)
 
     def shown(self, action: Action, login: str, repository: str, about: Deployment | str) -> Decision:
-        """Decide whether to offer somebody what can be done with a deployment, or with the queue of this id.
+        """Decide whether to offer actions on a deployment, or on the queue of this id.
 
-        What the forge says is used again for a minute; when they do it, it is asked again.
+        Permissions are cached for a minute here; the action itself checks again.
         """
         permission = self.permission(login, repository)
         asking = _known_or(
@@ -133,7 +133,7 @@ class Authorization:
         return self._judged(asking, action, about)
 
     def operator(self, login: str, repository: str) -> Decision:
-        """Decide whether to offer somebody what only operators do. What the forge says is used again for a minute."""
+        """Decide whether to offer operators' actions. Permissions are cached for a minute here."""
         known = _known_or(self._operators, (login, repository), lambda: self._operates(login, repository))
         return Decision(known, "" if known else str(NoOperator(login, self._ports.operators_team)))
 
@@ -155,9 +155,9 @@ class Authorization:
         return self._anew(login, repository, writes, refusal)
 
     def _anew(self, login: str, repository: str, may: Callable[[Permission], bool], refusal: NotAllowed) -> Permission:
-        """Return what the forge says now of somebody. Raise the refusal for who may read, and no more than that.
+        """Return a person's current permission. Raise the refusal for a reader.
 
-        That holds for a minute, so that nobody can use up the App's calls with what they may not do.
+        A refusal is cached for a minute, so that nobody can use up the App's calls with forbidden requests.
         """
         key = (login, repository, type(refusal).__name__)
         if key not in self._refusals:
@@ -188,9 +188,9 @@ class Authorization:
         return check_action(self._ports, asking, about, action)
 
     def listed(self, login: str, repositories: Sequence[KnownRepository]) -> list[Permission | None]:
-        """Return what somebody may do in each of these; None where the forge is not asked any more in this minute.
+        """Return a person's permission in each of these; None beyond the limit of checks in this minute.
 
-        Nobody can use up the App's calls by listing: answers are used again for ten minutes.
+        Answers are cached for ten minutes, so that lists cannot use up the App's calls.
         """
         known = [self._listed_permissions.get((login, one.name)) for one in repositories]
         missing = [one for one, permission in zip(repositories, known, strict=True) if permission is None]
@@ -204,7 +204,7 @@ class Authorization:
         return [found.get(one.name, permission) for one, permission in zip(repositories, known, strict=True)]
 
     def permission(self, login: str, repository: str, *, anew: bool = False) -> Permission:
-        """Return what somebody may do in a repository, as the VCS provider says; nothing where it refuses to say."""
+        """Return a person's permission in a repository; none if the VCS provider refuses to tell."""
         known = None if anew else self._permissions.get((login, repository))
         return self._keep((login, repository), self._asked(login, repository)) if known is None else known
 
@@ -271,7 +271,7 @@ def _repository_of(given: Mapping[str, str]) -> str:
 
 
 def _known_or(cache: MutableMapping[_Key, _Answer], key: _Key, ask: Callable[[], _Answer]) -> _Answer:
-    """Return the answer for a key as it is known, or else as ``ask`` gives it. None is asked for again."""
+    """Return the cached answer for a key, or else that of ``ask``. None is not cached."""
     known = cache.get(key)
     if known is None:
         known = cache[key] = ask()

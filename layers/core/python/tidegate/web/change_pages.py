@@ -1,4 +1,4 @@
-"""The page of a change: a picture of its stacks, and its deployments by stack; and what gates are answered with."""
+"""The page of a change: a diagram of its stacks, its deployments by stack, and the forms of gates."""
 
 from __future__ import annotations
 

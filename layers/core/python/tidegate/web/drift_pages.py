@@ -1,4 +1,4 @@
-"""Drift: what the schedules of repositories found, as a page and by the API."""
+"""Drift: results of repositories' schedules, as a page and by the API."""
 
 # ruff: noqa: ARG001  # Arguments are the routes' fields, validated here and used by the authorization.
 

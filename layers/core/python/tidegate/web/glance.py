@@ -1,4 +1,4 @@
-"""A repository at a glance: how many roots, what runs and waits, and what needs a person."""
+"""A repository's summary: how many roots, what runs and waits, and what needs a person."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tidegate.deploys.rules.needs import Need, needs, runs
 from tidegate.deploys.rules.state import State
 from tidegate.web.grouping import is_resting
 
-#: Repositories of which a page tells more than their names: each costs a read. Those that were heard of last.
+#: Repositories with more than a name on the page, the newest ones: each costs a read.
 GLANCED = 40
 
 

@@ -1,4 +1,4 @@
-"""Lists of deployments with those of one change together, stack by stack."""
+"""Lists of deployments, grouped by change and stack."""
 
 from __future__ import annotations
 

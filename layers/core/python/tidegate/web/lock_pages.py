@@ -1,4 +1,4 @@
-"""Locks of stacks and of whole repositories, and locking by hand: routes of the API, and forms of the pages."""
+"""Locks of stacks and repositories, and manual locking: routes of the API, and forms of the pages."""
 
 from __future__ import annotations
 

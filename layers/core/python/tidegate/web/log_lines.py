@@ -1,4 +1,4 @@
-"""A log's lines as they are shown: with their own colours, or, where they have none, by what they say."""
+"""A log's lines for display: with their own colours or, without any, coloured by content."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 from tidegate.web.ansi import Piece, pieces
 
-#: What engines write when they are told to write no colours, as runners tell them to.
+#: Engine output without colours, as runners request it.
 _MEANINGS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"tidegate: "), "dim"),
     (re.compile(r"(?:[│╷╵] )?Error:"), "bold fg1"),

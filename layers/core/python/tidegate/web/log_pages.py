@@ -1,4 +1,4 @@
-"""A job's log: a page that follows it, its lines for the page's script, and the whole of it to take away."""
+"""A job's log: a page that follows it, its lines for the page's script, and a download."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Repositories in groups of groups (GitLab) in addresses: ``/repositories/GROUP/SUBGROUP/NAME``.
+"""Repositories in nested groups (GitLab) in URLs: ``/repositories/GROUP/SUBGROUP/NAME``.
 
-Routes know an owner and a name. What stands before the name becomes one owner, with colons, which no group's name has.
+Routes have an owner and a name. The part before the name becomes one owner, joined by colons, which no group's name
+has.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any
 
 _BETWEEN = ":"
 _OF_A_REPOSITORY = re.compile(r"(?P<before>(/api/v1)?/(?P<kind>repositories|pulls)/)(?P<rest>.+)")
-#: What comes after a repository's name. A project in a group of groups that has such a name is not found here.
+#: Path segments after a repository's name. A project in a nested group with such a name is not found here.
 _AFTER = frozenset({"deployments", "roots"})
 _OWNER_AND_NAME = 2
 

@@ -1,4 +1,4 @@
-"""What a page offers somebody to do with a deployment, and why not."""
+"""The actions that a page offers on a deployment, and why not."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ReviewOffer:
 
 @dataclass(frozen=True, slots=True)
 class Offers:
-    """What somebody may do with a deployment as it is now: each with the reason why not, where there is one."""
+    """A person's possible actions on a deployment, each with the reason if it is not possible."""
 
     reject: Decision = _NOT
     retry: Decision = _NOT

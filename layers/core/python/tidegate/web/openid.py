@@ -1,4 +1,6 @@
-"""What verifies tokens of jobs asks for: the issuer's discovery document and keys. Anybody may, and may keep them."""
+"""OpenID documents for verifiers of jobs' tokens: the issuer's discovery document and keys. They are public and
+cacheable.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from tidegate.web.key_set import key_set
 from tidegate.web.refusals import Hidden, NoUsableKey
 
 DISCOVERY, KEYS = "/.well-known/openid-configuration", "/.well-known/jwks.json"
-#: As long as a new key is listed before it signs, whoever keeps what it read for this long knows it in time.
+#: A new key is listed for longer than this before it signs, so caches know it in time.
 _KEPT = {"Cache-Control": "public, max-age=300"}
 
 

@@ -1,4 +1,4 @@
-"""The pages: repositories, roots, queues, deployments. Rendered here, usable without scripts."""
+"""The pages: repositories, roots, queues, deployments. Rendered on the server, usable without scripts."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ from tidegate.web.static_files import static_file
 
 #: Deployments on one page of a list.
 LISTED = 30
-#: What a page says about what was just done; anything else in the address says nothing.
+#: Messages about completed actions; other values in the URL show nothing.
 NOTICES = {
     "approve": "Your confirmation is recorded.",
     "reject": "You rejected this plan.",

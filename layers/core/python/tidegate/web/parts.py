@@ -1,4 +1,4 @@
-"""Where pages lead to, and the refusal of a root that there is not."""
+"""Links of pages, and the refusal of an unknown root."""
 
 from __future__ import annotations
 

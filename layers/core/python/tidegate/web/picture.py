@@ -1,4 +1,4 @@
-"""The picture of a change: its stacks from left to right, and arrows for what waits for what. SVG without scripts."""
+"""The diagram of a change: its stacks from left to right, with arrows for dependencies. SVG without scripts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tidegate.deploys.rules.state import State
 from tidegate.texts.markdown import plain
 from tidegate.web.picture_layout import HEIGHT, WIDTH, Arrow, Point, layout
 
-#: Stacks that a picture has at most: nobody finds a way through more.
+#: Stacks of a diagram at most: more are confusing.
 MOST_DRAWN = 60
 #: Characters of a name that fit into a box.
 _FITTING = 18

@@ -1,4 +1,4 @@
-"""Where the stacks of a change stand in its picture: columns by tier, and arrows that go around what is between."""
+"""The layout of a change's diagram: columns by tier, and arrows around the boxes between."""
 
 from __future__ import annotations
 

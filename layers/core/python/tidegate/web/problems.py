@@ -1,4 +1,4 @@
-"""Refusals as answers: the status and the word for programs. JSON below ``/api/``, a page everywhere else."""
+"""Refusals as HTTP answers: the status and the word for programs. JSON below ``/api/``, a page everywhere else."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tidegate.rules.errors import (
 )
 from tidegate.web import refusals
 
-#: What a refusal answers. What is in no line of it is a fault of ours.
+#: The answer to each refusal. An error without a line here is internal.
 _STATUSES: tuple[tuple[type[TidegateError], HTTPStatus, str], ...] = (
     (refusals.NotSignedIn, HTTPStatus.UNAUTHORIZED, "not_signed_in"),
     (refusals.SignInFailed, HTTPStatus.BAD_REQUEST, "sign_in_failed"),
@@ -53,7 +53,7 @@ _STATUSES: tuple[tuple[type[TidegateError], HTTPStatus, str], ...] = (
     (AuditUnavailable, HTTPStatus.SERVICE_UNAVAILABLE, "audit_unavailable"),
 )
 
-#: Seconds after which a client may try again when nobody said how long to wait.
+#: Retry-After in seconds if no time is known.
 _PAUSE = 5
 
 

@@ -1,4 +1,4 @@
-"""Which repositories somebody may see."""
+"""Which repositories a person may see."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tidegate.web.authorization import Authorization
 
 @dataclass(frozen=True, slots=True)
 class Readable:
-    """The repositories that somebody may read, by name, and how many more there are that nobody has looked at yet."""
+    """The repositories that a person may read, by name, and how many are not checked yet."""
 
     repositories: list[KnownRepository]
     unchecked: int = 0

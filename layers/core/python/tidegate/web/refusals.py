@@ -1,4 +1,4 @@
-"""What the HTTP API refuses of its own, beyond the domain's refusals (``tidegate.rules.errors``)."""
+"""Refusals of the HTTP API itself, in addition to the domain's (``tidegate.rules.errors``)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tidegate.rules.errors import TidegateError, quoted
 
 
 class NotSignedIn(TidegateError):
-    """Nobody known is asking."""
+    """The request has no valid token."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -20,14 +20,14 @@ class NotSignedIn(TidegateError):
 
 
 class SignInFirst(TidegateError):
-    """A page was asked for by nobody known."""
+    """A page was requested without signing in."""
 
     def __init__(self) -> None:
         super().__init__("You are not signed in, or your session expired. Sign in and try again.")
 
 
 class Hidden(TidegateError):
-    """What does not exist, or may not be seen: the two are not told apart."""
+    """Something that does not exist, or may not be read: the two look the same."""
 
     def __init__(self) -> None:
         super().__init__("Not found, or you may not see it. Check the URL and your account.")

@@ -1,4 +1,4 @@
-"""Pages from templates. Everything that a template shows is escaped, unless it was made here."""
+"""Pages from templates. Everything in a template is escaped, unless it was made here."""
 
 from __future__ import annotations
 

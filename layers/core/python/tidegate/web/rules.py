@@ -1,6 +1,6 @@
-"""What each route of the API and the pages demands: one table of all.
+"""The rule of each route of the API and the pages, in one table.
 
-A route that has no entry is answered as one that does not exist.
+A route without an entry looks like one that does not exist.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Sessions of the web pages: who somebody is, in a signed cookie. Stored is only which were ended by signing out.
+"""Sessions of the web pages: the person's identity in a signed cookie. Only signed-out sessions are stored.
 
-A session says a login and when it ends, no more: what its owner may do is asked of the forge. The key
-is derived from the App's client secret: whoever changes that secret ends all sessions, within minutes.
+A session has only a login and an expiry: permissions are read from the VCS provider. The key derives from the App's
+client secret: changing that secret ends all sessions, within minutes.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from typing import Any
 
 from itsdangerous import BadData, Signer, URLSafeSerializer
 
-#: A working day: an account that lost its rights is noticed within a minute anyway, as rights are asked of the forge.
+#: A working day: lost permissions are noticed within a minute anyway, as they are read from the VCS provider.
 SESSION_SECONDS = 8 * 3600
-#: Time to sign in at the forge, with a second factor to be looked for.
+#: Time to sign in at the VCS provider, including a second factor.
 SIGN_IN_SECONDS = 600
 
 

@@ -1,4 +1,4 @@
-"""Records in the words of the HTTP API."""
+"""Records as models of the HTTP API."""
 
 from __future__ import annotations
 

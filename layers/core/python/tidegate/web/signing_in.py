@@ -1,4 +1,4 @@
-"""Signing in with an account of the forge (OAuth), and out again. The forge's token is used once and thrown away."""
+"""Sign in with an account of the VCS provider (OAuth), and sign out. The provider's token is used once and dropped."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tidegate.web.refusals import SignInFailed
 from tidegate.web.rendering import Rendering
 from tidegate.web.session import SESSION_SECONDS, SIGN_IN_SECONDS, Session
 
-#: Where a browser may be sent after signing in: a path of ours, in characters that no browser reads otherwise.
+#: Redirect targets after signing in: a path of ours, in characters that all browsers read the same.
 _LOCAL = re.compile(r"/(?![/\\])[A-Za-z0-9._~!$&'()*+,;=:@%/?-]{0,1500}")
 
 
@@ -26,7 +26,7 @@ class SigningIn:
         self._ports, self._rendering = ports, rendering
         self._secure = ports.web_url.startswith("https:")
         self._callback = f"{ports.web_url}/login/callback"
-        # With this prefix a browser takes the cookie from this host only, and only over TLS.
+        # With this prefix a browser accepts the cookie from this host only, and only over TLS.
         prefix = "__Host-" if self._secure else ""
         self._session_cookie, self._sign_in_cookie = f"{prefix}tidegate", f"{prefix}tidegate-sign-in"
 

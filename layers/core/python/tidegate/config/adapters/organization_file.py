@@ -1,4 +1,4 @@
-"""The organization-wide file in the artifact bucket (S3), read again only when it changed."""
+"""The organization's configuration file in the artifact bucket (S3), read again only after a change."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _UNCHANGED = frozenset({"304", "NotModified"})
 
 
 class S3OrganizationFile:
-    """The port ``OrganizationFile``. At most ``most`` bytes are read, and one more, so that a larger file is seen."""
+    """The port ``OrganizationFile``. It reads one byte more than ``most``, to detect a larger file."""
 
     def __init__(self, client: Any, bucket: str, key: str, most: int) -> None:
         self._client, self._where, self._most = client, {"Bucket": bucket, "Key": key}, most

@@ -1,4 +1,4 @@
-"""How a repository's changes are applied: once they are merged, or in their pull request before."""
+"""When a repository's changes are applied: after the merge, or in their pull request before."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class ApplyMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ApplyRules:
-    """What the default branch says. ``merge_after`` is how a pull request is merged once all of it is applied.
+    """The default branch's configuration. ``merge_after`` is the merge method once all of a pull request is applied.
 
     Without it, people merge.
     """

@@ -1,4 +1,4 @@
-"""Drift: what changed outside of Tidegate, as plans of the default branch see it by a schedule."""
+"""Drift: changes made outside of Tidegate, as scheduled plans of the default branch find them."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from tidegate.deploys.texts.lock_text import locked_by
 from tidegate.plans.rules.plan import PlannedChanges
 
 _COUNTED = tuple(each.name for each in fields(PlannedChanges) if each.default == 0)
-#: Characters of a reason that are kept: of 400 roots a record has room for that.
+#: Characters of a reason in a record, which has room for 400 roots.
 _LONGEST_REASON = 300
 
 
 class DriftReport(StrEnum):
-    """Where the forge shows what was found: in an issue for each schedule, or in a check run on the newest commit."""
+    """Where the result is published: in an issue for each schedule, or in a check run on the newest commit."""
 
     ISSUE = "issue"
     CHECK = "check"
 
 
 class DriftState(StrEnum):
-    """How a root stands. ``skipped`` was not checked, for a reason; what was known of it before still counts."""
+    """A root's drift status. ``skipped`` was not checked, for a reason; its earlier status still counts."""
 
     DRIFTED = "drifted"
     NONE = "none"
@@ -38,7 +38,7 @@ class DriftState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DriftEntry:
-    """A schedule as the default branch's file has it. ``query`` is the text of its tag query."""
+    """A schedule in the default branch's configuration. ``query`` is the text of its tag query."""
 
     name: str
     query: str
@@ -79,11 +79,10 @@ class DriftFinding:
 class DriftRecord:
     """A schedule of a repository, and what its last run found. ``version`` counts writes.
 
-    ``execution`` is the run that goes on, empty without one, and ``started_at`` when the last one began. ``layers`` are
-    the ids of its plans, ``former`` those of earlier runs that still exist. ``sha`` is the commit that ``findings``
-    are about, as of ``ended_at``. ``problem`` says why there is no schedule at the cloud, ``notice`` what the last run
-    left out, or could not show, and why. ``issue`` is the forge's number of the issue, 0 without one, and
-    ``is_reported`` whether it is open.
+    ``execution`` is the current run, empty without one, and ``started_at`` when the last one began. ``layers`` are the
+    ids of its plans, ``former`` those of earlier runs that still exist. ``sha`` is the commit of ``findings``, as of
+    ``ended_at``. ``problem`` says why EventBridge has no schedule, ``notice`` what the last run left out, or could not
+    publish, and why. ``issue`` is the issue's number, 0 without one, and ``is_reported`` whether it is open.
     """
 
     repository: str
@@ -104,21 +103,21 @@ class DriftRecord:
 
     @property
     def id(self) -> str:
-        """Its name in identifiers: no pull request has such a one."""
+        """Its id in names; no pull request has such an id."""
         return f"{self.repository}~{self.entry.name}"
 
     def of(self, *states: DriftState) -> tuple[DriftFinding, ...]:
-        """Return the findings in these states."""
+        """Return the findings with these statuses."""
         return tuple(each for each in self.findings if each.state in states)
 
     @property
     def drifted(self) -> tuple[DriftFinding, ...]:
-        """What has drifted, as far as is known: also what the last run could not look at."""
+        """Known drift, including roots that the last run skipped."""
         return tuple(each for each in self.findings if each.drifted_since)
 
     @property
     def needs_people(self) -> bool:
-        """Whether there is something to do: drift, or a plan that failed."""
+        """Whether a person must act: on drift, or on a failed plan."""
         return bool(self.drifted or self.of(DriftState.FAILED))
 
     @property
@@ -181,12 +180,12 @@ def _by_importance(finding: DriftFinding) -> tuple[int, str, str]:
 
 
 def _counts(changes: PlannedChanges) -> PlannedChanges:
-    """Return the counts without addresses, which are many."""
+    """Return the counts without the addresses, which are many."""
     return PlannedChanges(**{name: getattr(changes, name) for name in _COUNTED})
 
 
 def why_not_checked(head: QueueHead | None) -> str:
-    """Return why a plan of the newest commit would not show drift alone, given a root's queue; else an empty text."""
+    """Return why a plan of the newest commit would show more than drift, given a root's queue; else an empty text."""
     if head is None:
         return ""
     if head.in_flight is not None or head.length:
@@ -195,7 +194,7 @@ def why_not_checked(head: QueueHead | None) -> str:
         return locked_by(head.root_name, head.lock)
     last, deployed = head.attempted, head.deployed
     if last is None or last.state in DONE or last.trigger is Trigger.DRIFT:
-        return ""  # What was to undo drift, and did not, left the drift.
+        return ""  # A failed drift reconciliation leaves the drift.
     if deployed is not None and deployed.revision.sha == last.revision.sha:
         return ""
     how = last.state.replace("_", " ")

@@ -1,4 +1,4 @@
-"""Options of the engine that a comment may give to a plan: those that a list of patterns allows, and never some."""
+"""Engine options for plans in comments: those that configured patterns allow, except forbidden ones."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from tidegate.deploys.rules.workflow import RunSettings, StepKind, WorkflowStep
 from tidegate.deploys.rules.workflow_rules import escaped, step_problem
 from tidegate.texts.markdown import code
 
-#: What may be given where the configuration does not tell: nothing of it reads files or changes what is planned for.
+#: Default options: none of them reads files or changes what is planned.
 ALLOWED_PLAN_ARGS = ("-target=*", "-exclude=*", "-refresh=false", "-parallelism=*")
 #: Characters of one option.
 LONGEST_OPTION = 500
-#: These would touch state, locks or files beside the plan, whatever is configured.
+#: Options that touch state, locks or files outside the plan: never allowed.
 _NEVER = frozenset(
     {"backup", "generate-config-out", "input", "lock", "lock-timeout", "plugin-dir", "state", "state-out"}
 )
@@ -22,12 +22,12 @@ _OPTION = re.compile(r"--?[a-z][a-z-]*(=.*)?", re.DOTALL)
 
 
 def is_pattern(text: str) -> bool:
-    """Tell whether a text can be a pattern of options: it says at least which option it means."""
+    """Tell whether a text is a valid pattern of options: it must at least name the option."""
     return bool(_OPTION.fullmatch(text)) and "*" not in text.partition("=")[0]
 
 
 def option_problems(options: Iterable[str], allowed: Sequence[str]) -> tuple[str, ...]:
-    """Return why options may not be given, a sentence in Markdown for each of these.
+    """Return why options are not allowed, a sentence in Markdown for each.
 
     ``allowed`` are patterns of whole options, in which ``*`` stands for any characters.
     """
@@ -36,7 +36,7 @@ def option_problems(options: Iterable[str], allowed: Sequence[str]) -> tuple[str
 
 
 def with_options(run: RunSettings, options: Sequence[str]) -> RunSettings:
-    """Return settings whose plan has more options. They are texts: no variable is put in their place."""
+    """Return settings whose plan has further options. They are literal: variables in them are not replaced."""
     if not options:
         return run
     more = tuple(escaped(each) for each in options)
@@ -51,7 +51,7 @@ def _pattern(text: str) -> re.Pattern[str]:
     first, *others = map(re.escape, _plain(text).split("*"))
     if not others:
         return re.compile(first)
-    # The first place where a part fits is good enough for all but the last one: none is looked for twice.
+    # For every part but the last, the first match is good enough, so there is no backtracking.
     return re.compile("".join([first, *(f"(?>.*?{part})" for part in others[:-1]), ".*", others[-1]]), re.DOTALL)
 
 

@@ -1,7 +1,6 @@
-"""When something is to happen again and again: an interval and a window of hours as EventBridge Scheduler takes them.
+"""Recurring times: an interval and a window of hours as an EventBridge Scheduler expression.
 
-Each thing has minutes, hours and days of its own, which follow from its name: so all that is due daily is not due at
-once, and yet always at the same time.
+Minutes, hours and days derive from the name, which spreads the load and keeps each schedule's time stable.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ class Timetable:
 
 
 def timetable(name: str, interval: Interval, window: Window | None = None) -> Timetable:
-    """Return when something of this name happens. In a window it begins in its first hour, if that is long enough."""
+    """Return the times for this name. In a window, the start is in its first hour, if that is long enough."""
     own = int(hashlib.sha256(name.encode()).hexdigest(), 16)
     start, length = _span(window)
     first = (start + own % (_DAY if window is None else min(length, _HOUR))) % _DAY

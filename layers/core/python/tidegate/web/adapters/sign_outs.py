@@ -1,4 +1,4 @@
-"""Sessions that were ended: the items ``session#ID`` / ``ended``, until they would have ended by themselves."""
+"""Signed-out sessions: items ``session#ID`` / ``ended``, until they would have expired."""
 
 from __future__ import annotations
 
