@@ -1,4 +1,4 @@
-"""Where the local cloud keeps what can be made again: synthesized apps, and what Python compiled."""
+"""Caches of the local cloud: synthesized apps, and compiled Python."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from pathlib import Path
 
 
 def cache_directory() -> Path:
-    """Return where things are kept that can be made again."""
+    """Return the cache directory."""
     base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     return Path(base) / "tidegate"
 
 
 def compiled() -> dict[str, str]:
-    """Return the variables that make Python keep the modules that it compiles, outside of the checkout."""
+    """Return the variables with which Python stores compiled modules outside of the checkout."""
     return {"PYTHONPYCACHEPREFIX": str(cache_directory() / "pycache")}
 
 
 def keeping_compiled(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return an environment in which Python keeps what it compiles, also where this one forbids that.
+    """Return an environment in which Python stores compiled modules, even if this one disables that.
 
-    The local cloud and the app import large packages: to compile them takes seconds each time.
+    The local cloud and the app import large packages, which take seconds to compile each time.
     """
     return {**{name: value for name, value in environment.items() if name != "PYTHONDONTWRITEBYTECODE"}, **compiled()}

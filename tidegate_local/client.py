@@ -32,9 +32,9 @@ class LocalCloudFailed(Exception):
 
 
 class LocalCloud:
-    """A local cloud in a process of its own. Options are those of ``tidegate_local.options.Options``.
+    """Runs a local cloud in a separate process. Options are those of ``tidegate_local.options.Options``.
 
-    It ends with ``stop()``, and also when this process ends in whatever way.
+    It ends with ``stop()``, and also when this process ends in any way.
     """
 
     def __init__(self, options: Options | None = None, *, log: Path | None = None, **fields: Any) -> None:
@@ -70,7 +70,7 @@ class LocalCloud:
         return self
 
     def stop(self) -> None:
-        """End it and everything that it started."""
+        """Stop it and all of its processes."""
         process, self._process = self._process, None
         if process is None:
             return
@@ -138,7 +138,7 @@ class LocalCloud:
         self._control("DELETE", "faults")
 
     def end_sessions_after(self, seconds: float | None) -> None:
-        """Let sessions of roles that are begun from now on live so long; None for as long as they say."""
+        """Limit the lifetime of new role sessions; None for their own."""
         self._control("POST", "sessions", {"seconds": seconds})
 
     def deploy(self, context: Mapping[str, Any]) -> None:
@@ -147,7 +147,7 @@ class LocalCloud:
         self.info = self.read("info")
 
     def fire_schedule(self, name: str) -> None:
-        """Run what has this in its name now: a rule with a schedule, or else a schedule, also by what it starts."""
+        """Run a schedule now whose name contains this: a rule, or else a schedule, also by its input."""
         self._control("POST", f"schedules/{name}")
 
     def kill_function(self, name: str) -> None:

@@ -1,4 +1,4 @@
-"""The local cloud: everything put together, in the process that supervises it."""
+"""The local cloud: all parts, in the process that supervises it."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class Cloud:
             threading.Thread(target=self.lambdas.warm, name="warm", daemon=True).start()
 
     def close(self) -> None:
-        """End everything. No process is left behind."""
+        """Stop everything. No process is left behind."""
         self.events.close()
         self.later.close()
         for poller in (poller for pollers in self.pollers.values() for poller in pollers):
@@ -116,7 +116,7 @@ class Cloud:
             shutil.rmtree(self.work, ignore_errors=True)
 
     def may(self, service: str, function: str) -> bool:
-        """Tell whether a service of AWS may invoke a function."""
+        """Tell whether an AWS service may invoke a function."""
         return (service, function) in self.permissions
 
     def info(self) -> dict[str, Any]:

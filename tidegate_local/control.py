@@ -1,4 +1,4 @@
-"""The local cloud's own HTTP interface below ``/_tidegate/`` on the AWS port: information, faults, levers for tests."""
+"""The local cloud's own HTTP interface below ``/_tidegate/`` on the AWS port: information, faults, controls."""
 
 from __future__ import annotations
 

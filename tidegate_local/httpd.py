@@ -1,4 +1,4 @@
-"""A small threaded HTTP/1.1 server for WSGI applications: the forge's, with moto's reading of requests.
+"""A small threaded HTTP/1.1 server for WSGI applications: the local forge's, with moto's request parsing.
 
 Connections stay open and nothing waits for a delayed acknowledgement. Werkzeug's own server would open a
 connection and a thread for every AWS call, and wait 10 ms after each answer.

@@ -1,4 +1,4 @@
-"""One installation in the local cloud: its stack, its secrets, its HTTP API and its forge."""
+"""One installation in the local cloud: its stack, its secrets, its HTTP API and its VCS provider."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ _CONTEXT = {
     "apply_policies": ["AdministratorAccess"],
     "pull_request_policies": ["ReadOnlyAccess"],
 }
-"""What the engine may do in this account."""
+"""The engine's permissions in this account."""
 
 
 class Installation:
-    """What one prefix has of its own. All else is the cloud's, which several installations share."""
+    """The parts of one prefix. The rest is the cloud's, which several installations share."""
 
     def __init__(self, cloud: Cloud, prefix: str) -> None:
         options, first = cloud.options, prefix == cloud.options.prefix

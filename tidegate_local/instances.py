@@ -1,4 +1,4 @@
-"""Which local clouds of this user run now: a small file for each, so that other commands find them."""
+"""Running local clouds of this user: a small file for each, by which other commands find them."""
 
 from __future__ import annotations
 

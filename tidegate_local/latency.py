@@ -1,6 +1,6 @@
-"""A model of how long AWS takes: with ``TIDEGATE_LATENCY=aws`` the local cloud waits where AWS would let it wait.
+"""A model of AWS latencies: with ``TIDEGATE_LATENCY=aws`` the local cloud waits as long as AWS does.
 
-The numbers and where they are from stand in ``latency.toml``. As moto's backends, this is global to the process.
+The numbers and their sources are in ``latency.toml``. As moto's backends, this is global to the process.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Finds Terraform providers that are already on this machine, so that ``init`` need not download them.
+"""Find Terraform providers on this machine, so that ``init`` need not download them.
 
 A filesystem mirror is looked for in ``TIDEGATE_PROVIDER_MIRROR``, in Terraform's implied mirror
 directories, and in the places where packagers put one. If the user has a CLI configuration of their

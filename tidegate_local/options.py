@@ -1,4 +1,4 @@
-"""What a local cloud is told when it starts."""
+"""Start options of a local cloud."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What check runs link to, where there is no AWS console: a job's log, and the history of an execution."""
+"""Pages that check runs link to, instead of the AWS console: a job's log, and an execution's history."""
 
 from __future__ import annotations
 

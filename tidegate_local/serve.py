@@ -1,4 +1,4 @@
-"""The supervising process of a local cloud: starts it, says where it is, and ends it when told to.
+"""The supervising process of a local cloud: starts it, prints its addresses, and ends it on request.
 
 ``python -m tidegate_local.serve`` reads its options as one JSON line from standard input, prints its
 information as one JSON line, and runs until SIGINT, SIGTERM or the end of standard input.

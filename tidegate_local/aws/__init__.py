@@ -1,1 +1,1 @@
-"""Calls of the AWS API: who calls, may they, and who answers."""
+"""Calls of the AWS API: authentication, authorization, and dispatch."""

@@ -1,6 +1,6 @@
-"""boto3 clients that the parts of the local cloud use, each with the role it acts for.
+"""boto3 clients of the local cloud's parts, each with the role that it acts for.
 
-Their requests are signed and checked as everybody's.
+Their requests are signed and checked like all others.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Access keys of the local cloud: which role, and which process, makes a call.
 
-Functions, tasks and state machines get keys of their own role. A key that was not made here belongs
-to an operator (the person at the keyboard, or a script), who may do everything.
+Functions, tasks and state machines get keys of their own role. An unknown key belongs to an operator (the person at the
+keyboard, or a script), who may do everything.
 """
 
 from __future__ import annotations

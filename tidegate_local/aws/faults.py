@@ -1,4 +1,4 @@
-"""Faults that tests inject into AWS calls: errors before or after the effect, delays, deaths.
+"""Fault injection into AWS calls, for tests: errors before or after the effect, delays, crashes.
 
 A fault is JSON: ``service`` and ``action`` name the call (``*`` wildcards), ``role`` and ``function``
 narrow who makes it, ``event`` what the function works on then; ``when`` is ``before`` (nothing happens)

@@ -1,4 +1,4 @@
-"""What moto lacks of the calls of people: protection of stacks, deletion of what depends on each other, simulations."""
+"""Operators' calls that moto lacks: stack protection, deletion of dependent resources, simulations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The AWS API of the local cloud: who calls, may they, and who answers.
+"""The AWS API of the local cloud: authentication, authorization, and dispatch.
 
 Lambda's Invoke and the ECS task calls go to this machine's own runners, everything else to moto.
 """

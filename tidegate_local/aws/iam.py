@@ -1,4 +1,4 @@
-"""Decides whether a role may make a call, as IAM does, from the policies that moto holds for it.
+"""Authorize a role's call, as IAM does, from the policies in moto.
 
 Explicit deny wins, then any allow, else denied.
 """

@@ -1,4 +1,4 @@
-"""The AWS calls that the local cloud answers itself: Lambda's Invoke and the ECS task calls."""
+"""AWS calls that the local cloud answers itself: Lambda's Invoke and the ECS task calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which permissions a call needs: IAM actions, resource ARNs and condition keys of each API call."""
+"""The permissions that a call needs: IAM actions, resource ARNs and condition keys of each API call."""
 
 from __future__ import annotations
 

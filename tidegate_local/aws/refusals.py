@@ -1,4 +1,4 @@
-"""An error answer in the form of the protocol that the call speaks."""
+"""Error answers in the protocol of the call."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Reads an AWS API request: which service and action it is, and which permissions it needs.
+"""Parse an AWS API request: its service, its action, and the permissions it needs.
 
-Works on all protocols that AWS SDKs speak. REST services are told apart by botocore's own models.
+Supports all protocols of AWS SDKs. botocore's models distinguish the operations of REST services.
 """
 
 from __future__ import annotations

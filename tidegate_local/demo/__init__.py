@@ -1,5 +1,5 @@
-"""``make demo``: two acts on a local cloud, followed on screen until what they changed is applied.
+"""``make demo``: two scenarios on a local cloud, followed on screen until their changes are applied.
 
-The demo looks at Tidegate from outside only: it pushes with git, reads check runs and comments through the forge's API,
-presses the check runs' own buttons, and reads the Terraform states and the audit messages afterwards.
+The demo uses only Tidegate's external interfaces: it pushes with git, reads check runs and comments through the VCS
+provider's API, clicks the check runs' buttons, and reads the Terraform states and the audit messages afterwards.
 """

@@ -1,4 +1,4 @@
-"""Starts a local cloud, plays the demo on it, and ends it: ``tidegate local demo``."""
+"""Start a local cloud, run the demo on it, and stop it: ``tidegate local demo``."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tidegate_local.client import LocalCloud, LocalCloudFailed
 from tidegate_local.demo.acts import play
 from tidegate_local.demo.stage import DemoFailed
 
-#: What the local cloud itself says goes here, so that the screen shows the deploys only.
+#: The local cloud's own log goes here, so that the screen shows only the deploys.
 LOG = cache_directory() / "demo.log"
 
 
 def main() -> int:
-    """Start a local cloud, play the demo, end the cloud. Return the exit code."""
+    """Start a local cloud, run the demo, stop the cloud. Return the exit code."""
     console = Console()
     LOG.parent.mkdir(parents=True, exist_ok=True)
     cloud = LocalCloud(log=LOG)

@@ -1,4 +1,4 @@
-"""The demo: its two acts, and where to look at what they left."""
+"""The demo: its two scenarios, and links to their results."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tidegate_local.demo.stage import Stage
 
 
 def play(cloud: LocalCloud, console: Console) -> None:
-    """Play the demo on a running local cloud. Raise DemoFailed when anything is not as it should be."""
+    """Run the demo on a running local cloud. Raise DemoFailed on an unexpected result."""
     stage = Stage(cloud, console)
     first = deploys.play(stage)
     console.print()

@@ -1,4 +1,4 @@
-"""Draws a comment of Tidegate's on the terminal, as its readers see it in a browser."""
+"""Render a comment of Tidegate on the terminal, as a browser shows it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The first act: a merge changes two roots. Their deploys are followed, reviewed, and looked at afterwards."""
+"""The first scenario: a merge changes two roots. The demo follows, reviews and checks their deploys."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CHANGE = "Add the network and the orders roots"
 
 
 def play(stage: Stage) -> Sequence[Followed]:
-    """Play the act; return the check runs of its deploys. Raise DemoFailed when anything is not as it should be."""
+    """Run the scenario; return the check runs of its deploys. Raise DemoFailed on an unexpected result."""
     stage.console.rule("[bold]Part 1: a merge changes two roots")
     sha = merge_the_sample(stage.forge)
     stage.say(f"maintainer merged them into [bold]main[/] as [bold]{sha[:7]}[/]: {commit_url(stage, sha)}")
@@ -42,7 +42,7 @@ def commit_url(stage: Stage, sha: str) -> str:
 
 
 def deployed(stage: Stage, sha: str, roots: Iterable[str]) -> Sequence[Followed]:
-    """Follow the deploys of a commit's roots, confirm each plan, and see that they are applied. Raise DemoFailed."""
+    """Follow the deploys of a commit's roots, confirm each plan, and check that they are applied. Raise DemoFailed."""
     followed = [Followed(f"tidegate/deploy: {root}", root) for root in roots]
     reviewer, confirmed = stage.person("reviewer"), set[str]()
 

@@ -1,4 +1,4 @@
-"""Follows check runs on a commit, and draws them on the screen with all that they said on the way."""
+"""Follow check runs on a commit, and show them with their earlier titles."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def follow(
     followed: Sequence[Followed],
     meanwhile: Callable[[Console], None] = lambda _console: None,
 ) -> None:
-    """Show check runs on a commit until all have ended; ``meanwhile`` is called after each look. Raise DemoFailed."""
+    """Show check runs on a commit until all have completed; call ``meanwhile`` after each poll. Raise DemoFailed."""
     with Live(console=stage.console, refresh_per_second=8, transient=False) as live:
 
         def ended() -> bool | None:

@@ -1,4 +1,4 @@
-"""The second act: a pull request opens a port to everybody, a policy holds it up, and the fix goes all the way."""
+"""The second scenario: a pull request opens a port to everybody, a policy blocks it, and the fix is deployed."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ WHOLE, POLICY = "tidegate/plan", f"tidegate/policy: {ROOT}"
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What the act leaves: the pull request, its comment, its check and the deploys of its merge."""
+    """The results of the scenario: the pull request, its comment, its check and the deploys of its merge."""
 
     number: int
     comment: Mapping[str, Any]
@@ -45,7 +45,7 @@ class Told:
 
 
 def play(stage: Stage) -> Told:
-    """Play the act. Raise DemoFailed when anything is not as it should be."""
+    """Run the scenario. Raise DemoFailed on an unexpected result."""
     stage.console.rule("[bold]Second act: a pull request, held against a policy")
     developer = stage.person("developer")
     forge_page = f"{stage.forge.url}/{REPOSITORY}/pull"
@@ -76,7 +76,7 @@ def _pushed(stage: Stage, network: str, message: str) -> str:
 
 
 def _planned(stage: Stage, head: str, expected: str) -> Followed:
-    """Follow the checks of a head; return that of the whole. Raise DemoFailed unless both end as is expected."""
+    """Follow the checks of a head; return that of the whole. Raise DemoFailed unless both end as expected."""
     followed = [Followed(WHOLE, WHOLE, whole=True), Followed(POLICY, POLICY, whole=True)]
     follow(stage, head, followed)
     for one in followed:
@@ -96,7 +96,7 @@ def _comment(stage: Stage, number: int, head: str) -> Mapping[str, Any]:
 
 
 def _refused(stage: Stage, number: int) -> None:
-    """Try to merge all the same. Raise DemoFailed when the forge lets it pass."""
+    """Try to merge all the same. Raise DemoFailed if the merge succeeds."""
     try:
         stage.forge.merge_pull_request(REPOSITORY, number)
     except ForgeAnswered as answer:

@@ -1,4 +1,4 @@
-"""What the acts of the demo share: the cloud, the screen, the repository, and how long they wait."""
+"""Shared by the demo's scenarios: the cloud, the screen, the repository, and time limits."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ POLL = 0.15
 
 
 class DemoFailed(Exception):
-    """The demo did not reach its end; the message says where to look."""
+    """The demo failed; the message says where to look."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A running local cloud, and the screen on which all is shown."""
+    """A running local cloud, and the screen."""
 
     cloud: LocalCloud
     console: Console
@@ -48,7 +48,7 @@ class Stage:
 
 
 def awaited(look: Callable[[], Found | None], what: str) -> Found:
-    """Return the first answer of ``look`` that is not None. Raise DemoFailed when ``what`` does not come in time."""
+    """Return the first answer of ``look`` that is not None. Raise DemoFailed if ``what`` takes too long."""
     end = time.monotonic() + TIME_LIMIT
     while (found := look()) is None:
         if time.monotonic() > end:

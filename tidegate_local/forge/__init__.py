@@ -1,4 +1,4 @@
-"""A forge on this machine that behaves like GitHub where Tidegate looks: git, REST, webhooks, pages.
+"""A local stand-in for GitHub, as far as Tidegate uses it: git, REST, webhooks, pages.
 
-What it answers is checked against GitHub's OpenAPI description and webhook examples (tests/forge).
+Its answers are checked against GitHub's OpenAPI description and webhook examples (tests/forge).
 """

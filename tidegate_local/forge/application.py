@@ -1,4 +1,4 @@
-"""The WSGI application of the stand-in for GitHub: git, REST and pages, each under its own addresses."""
+"""The WSGI application of the stand-in for GitHub: git, REST and pages, each under its own URLs."""
 
 from __future__ import annotations
 

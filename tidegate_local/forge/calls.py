@@ -1,4 +1,4 @@
-"""The calls of programs, as the forge remembers them: how many an application makes can be read here."""
+"""Recorded calls of programs: how many an application makes can be read here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Check runs: made and changed within GitHub's limits, and told to the App."""
+"""Check runs: created and updated within GitHub's limits, with webhooks to the App."""
 
 from __future__ import annotations
 

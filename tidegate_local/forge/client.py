@@ -1,4 +1,4 @@
-"""A person at the local forge, for scripts: pushes commits, opens and merges pull requests, presses buttons."""
+"""A person at the local forge, for scripts: pushes commits, opens and merges pull requests, clicks buttons."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls to the local forge over HTTP: REST, pages, and the switches that GitHub does not have."""
+"""HTTP calls to the local forge: REST, pages, and controls that GitHub does not have."""
 
 from __future__ import annotations
 
@@ -84,9 +84,9 @@ class Caller:
 
 @dataclass(frozen=True, slots=True)
 class Levers(Caller):
-    """What GitHub does not have: where webhooks go, calls that fail, webhooks that go wrong.
+    """Controls that GitHub does not have: the webhook's URL, failing calls, webhook faults.
 
-    In all of them ``event`` and ``action`` are GitHub's words, ``*`` is any; ``times`` deliveries are meant.
+    In all of them ``event`` and ``action`` are GitHub's words, ``*`` is any; ``times`` is a number of deliveries.
     """
 
     def point_webhook_at(self, url: str | None, secret: str) -> None:

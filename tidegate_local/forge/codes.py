@@ -1,4 +1,4 @@
-"""OAuth codes: each can be exchanged once, soon, by the address that it was made for."""
+"""OAuth codes: each can be exchanged once, soon, by its own redirect URL."""
 
 from __future__ import annotations
 

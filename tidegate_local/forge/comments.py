@@ -1,4 +1,4 @@
-"""Comments on pull requests, and reactions to them: written, changed, deleted, and told to the App."""
+"""Comments on pull requests, and reactions: created, edited, deleted, with webhooks to the App."""
 
 from __future__ import annotations
 

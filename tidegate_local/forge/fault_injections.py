@@ -1,4 +1,4 @@
-"""Faults of webhooks on demand: deliveries that are lost, doubled or late."""
+"""Webhook fault injection: deliveries that are lost, duplicated or late."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Faults on demand: the next calls that match fail as GitHub fails at times."""
+"""Fault injection: the next matching calls fail as GitHub sometimes fails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Forks: a person's own copy of a repository, and commits that come from there."""
+"""Forks: a person's own copy of a repository, and commits from there."""
 
 from __future__ import annotations
 

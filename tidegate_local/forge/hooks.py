@@ -1,4 +1,4 @@
-"""Webhooks: signed, sent in the background, recorded, and, as on GitHub, never sent again by itself."""
+"""Webhooks: signed, sent in the background, recorded, and, as on GitHub, never redelivered automatically."""
 
 from __future__ import annotations
 

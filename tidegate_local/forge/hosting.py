@@ -1,4 +1,4 @@
-"""The forge as its pages and its API both see it: accounts, repositories, what is stored about them."""
+"""The state behind the forge's pages and API: accounts, repositories, and their records."""
 
 from __future__ import annotations
 

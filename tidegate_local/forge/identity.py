@@ -1,4 +1,4 @@
-"""Who calls, and what they may do: the App by its JWT, installations by their tokens, people by theirs."""
+"""Authentication and permissions: the App by its JWT, installations by their tokens, people by theirs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Issues: opened, changed, closed. No webhook tells of them, as the App does not ask for it."""
+"""Issues: opened, edited, closed. They send no webhooks, because the App does not subscribe to them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Switches that no real forge has, for scripts on this machine: faults of the API and of webhooks, webhook URLs."""
+"""Controls that no real VCS provider has, for scripts on this machine: API and webhook faults, webhook URLs."""
 
 from __future__ import annotations
 

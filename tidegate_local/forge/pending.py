@@ -1,4 +1,4 @@
-"""What somebody asked to go wrong, until it has: so many times, for what fits."""
+"""Counted pending faults, until they have happened."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Protected branches: what a merge into them asks for, and whether a pull request has it."""
+"""Protected branches: what a merge into them requires, and whether a pull request fulfils it."""
 
 from __future__ import annotations
 

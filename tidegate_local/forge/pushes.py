@@ -1,4 +1,4 @@
-"""What follows a push: webhooks, check suites, pull requests brought up to date."""
+"""Effects of a push: webhooks, check suites, pull requests brought up to date."""
 
 from __future__ import annotations
 

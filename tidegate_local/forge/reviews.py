@@ -1,4 +1,4 @@
-"""Reviews of pull requests: written, dismissed, told to the App, and what they mean for a merge."""
+"""Reviews of pull requests: written, dismissed, with webhooks to the App, and their effect on merging."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a local forge is told when it starts: its App, its people, where webhooks go."""
+"""Start options of a local forge: its App, its people, webhook URLs."""
 
 from __future__ import annotations
 

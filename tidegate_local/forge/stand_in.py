@@ -1,4 +1,4 @@
-"""What the stand-ins for forges have in common: a server of this machine only, webhooks, calls that fail on demand."""
+"""Common parts of the stand-ins for VCS providers: a local server, webhooks, fault injection."""
 
 from __future__ import annotations
 

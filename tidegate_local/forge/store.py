@@ -1,4 +1,4 @@
-"""What the forge remembers, in one SQLite file: records by kind, as JSON."""
+"""The forge's records in one SQLite file: by kind, as JSON."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""A GitLab of this machine that behaves like GitLab where Tidegate looks: git, REST API v4, webhooks, OAuth.
+"""A local stand-in for GitLab, as far as Tidegate uses it: git, REST API v4, webhooks, OAuth.
 
-What it answers is checked against the fields and types that GitLab publishes (tests/gitlab). git, storage, the HTTP
-server, webhook deliveries and faults are those of the other local forge, ``tidegate_local/forge``.
+Its answers are checked against the fields and types that GitLab publishes (tests/gitlab). git, storage, the HTTP
+server, webhook deliveries and faults are those of the other stand-in, ``tidegate_local/forge``.
 """

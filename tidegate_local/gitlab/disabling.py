@@ -1,4 +1,4 @@
-"""Webhooks that fail again and again: GitLab stops to send them for a while, and never sends what it left out."""
+"""Webhooks that fail repeatedly: GitLab disables them for a while, and never sends the skipped events."""
 
 from __future__ import annotations
 

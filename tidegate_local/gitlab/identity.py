@@ -1,4 +1,4 @@
-"""Who calls, by which token, with which scopes, and what their access level is."""
+"""Authentication: by which token, with which scopes, and the access level."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a local GitLab is told when it starts: its people, the product's bot, where webhooks go."""
+"""Start options of a local GitLab: its people, the product's bot, webhook URLs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which webhooks an event goes to: the one of the whole instance, and a project's own."""
+"""The webhooks of an event: the one of the whole instance, and a project's own."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What moto does differently from AWS, put right, and how it is served."""
+"""Corrections of moto's differences from AWS, and its server."""

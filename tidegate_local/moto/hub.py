@@ -1,4 +1,4 @@
-"""Where moto's parts tell the rest of the local cloud what happened (moto's backends are global, so is this)."""
+"""Callbacks from moto's parts to the rest of the local cloud (moto's backends are global, so is this)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What moto 5.2.5 does differently from AWS, put right. Each function says what and why.
+"""Corrections of moto 5.2.5's differences from AWS. Each function says what and why.
 
 ``install()`` is called once, before moto's server answers. Differences that concern the template are
 in tidegate_local/stack/template.py; what is not moto's at all (Lambda, ECS tasks, HTTP APIs) is in its own modules.

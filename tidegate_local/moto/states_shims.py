@@ -1,4 +1,4 @@
-"""What moto 5.2.5's Step Functions interpreter does differently from AWS, put right (part of shims.py)."""
+"""Corrections of the Step Functions interpreter in moto 5.2.5 (part of shims.py)."""
 
 # ruff: noqa: SLF001, ARG001 - replacements have the signatures of what they replace.
 # mypy: disable-error-code="method-assign,assignment,attr-defined,arg-type,call-arg,typeddict-item"

@@ -1,4 +1,4 @@
-"""Runs Lambda functions as processes with AWS's own runtime client, one event at a time each.
+"""Run Lambda functions as processes with AWS's own runtime client, one event at a time each.
 
 An instance is started when no warm one is idle (a cold start) and kept. Time limits, crashes and
 errors are reported as Lambda reports them, and everything printed goes to CloudWatch Logs.

@@ -1,4 +1,4 @@
-"""What functions were called for that isolate their tenants, so that tests see what ran for whom."""
+"""Recorded calls of tenant-isolated functions, so that tests see what ran for whom."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What services of AWS do by themselves and moto does not: routes, events, schedules, queues, invocations."""
+"""Background behaviour of AWS services that moto lacks: routes, events, schedules, queues, invocations."""

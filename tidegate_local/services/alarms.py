@@ -1,4 +1,4 @@
-"""Alarms whose state somebody sets: the topics that they name hear of it, if their policy lets alarms publish."""
+"""Alarms with manually set states: they publish to their topics, if the topics' policies allow it."""
 
 from __future__ import annotations
 

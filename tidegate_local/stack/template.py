@@ -1,4 +1,4 @@
-"""Adapts the synthesized CloudFormation template to moto, and says what the local cloud plays itself.
+"""Adapt the synthesized CloudFormation template to moto, and list what the local cloud emulates itself.
 
 Everything that differs from AWS in the template is here. Resources of a type that moto cannot deploy
 are left out (``LEFT_OUT`` says why); references to them get a stand-in. The properties that the local
