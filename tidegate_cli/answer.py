@@ -1,4 +1,4 @@
-"""What the API answers: JSON, read by attributes."""
+"""Answers of the API: JSON with attribute access."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ CHECK_INSTALLATION = "Check that TIDEGATE_URL (or --url) is Tidegate's, and that
 
 
 class Answer:
-    """An object of the API's JSON. For the type checker it is the model in tidegate.web that the API makes it from.
+    """An object of the API's JSON. For the type checker it is the API's model in tidegate.web.
 
-    Nothing is validated: values that only a newer installation knows are shown as they are.
+    Nothing is validated: values of newer installations are shown as they are.
     """
 
     def __init__(self, fields: Mapping[str, Any]) -> None:
         self._fields = fields
 
     def __getattr__(self, name: str) -> Any:
-        """Return a field. Raise Unavailable where the answer has none of this name."""
+        """Return a field. Raise Unavailable if the answer lacks it."""
         if name.startswith("_"):
             raise AttributeError(name)
         if name not in self._fields:

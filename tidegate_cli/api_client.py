@@ -1,4 +1,4 @@
-"""Tidegate's HTTP API as a client sees it: one method for each route, answers by attributes, refusals as problems."""
+"""A client of Tidegate's HTTP API: one method for each route, answers by attributes, refusals as problems."""
 
 from __future__ import annotations
 
@@ -41,19 +41,19 @@ _API = "/api/v1"
 #: A Lambda function behind API Gateway answers within 30 s, or never.
 _ANSWER_SECONDS = 35.0
 _CONNECT_SECONDS = 5.0
-#: Pauses before asking again; together they outlast a cold start and a short throttling.
+#: Pauses between retries; together they outlast a cold start and short throttling.
 PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0)
-#: What a server may ask us to wait at most (Retry-After) before we rather tell the person.
+#: The longest Retry-After that is obeyed; beyond, the person is told.
 _LONGEST_PAUSE = 30.0
 
 Waiting = Callable[[str, float], None]
-"""Is told why a request waits, and for how many seconds; it does the waiting."""
+"""Receives why a request waits, and for how many seconds; it does the waiting."""
 
 
 class ApiClient:
-    """Asks the API at ``connection``. All methods raise the problems of tidegate_cli.problems.
+    """Calls the API at ``connection``. All methods raise the problems of tidegate_cli.problems.
 
-    What reads is asked again when the server is busy; what acts only when the server says that it did nothing.
+    Reads are retried if the server is busy; actions only if the server says that it did nothing.
     """
 
     def __init__(self, connection: Connection, waiting: Waiting | None = None) -> None:
@@ -79,7 +79,7 @@ class ApiClient:
         return self._connection.url
 
     def me(self) -> Me:
-        """Return who the token says that we are."""
+        """Return the token's owner."""
         return cast("Me", self._get("/me"))
 
     def repositories(self) -> list[RepositoryModel]:
@@ -107,11 +107,11 @@ class ApiClient:
         return cast("PullRequestDetails", self._get(f"/pulls/{_path(repository, '/')}/{number}"))
 
     def drift(self, repository: str | None) -> DriftList:
-        """Return what schedules found: of a repository, or of all that we may read."""
+        """Return results of drift schedules: of a repository, or of all that we may read."""
         return cast("DriftList", self._get("/drift", {"repository": repository} if repository else None))
 
     def detect_drift(self, repository: str, schedule: str) -> str:
-        """Have a schedule look for drift now; return what there is to say about it."""
+        """Start a schedule's drift detection now; return a message about it."""
         asked = {"repository": repository, "schedule": schedule}
         return cast("Looking", self._post("/drift/look", asked)).message
 
@@ -130,11 +130,11 @@ class ApiClient:
         return cast("Locked", self._post("/locks", asked))
 
     def unlock_many(self, repository: str, stack: str) -> Unlocked:
-        """Take away the lock of a stack, or of the repository if that is empty."""
+        """Unlock a stack, or the repository if that is empty."""
         return cast("Unlocked", self._post("/locks/remove", {"repository": repository, "stack": stack}))
 
     def unlock(self, repository: str, root: str) -> Unlocked:
-        """Take away the lock of a root's queue."""
+        """Unlock a root's queue."""
         return cast("Unlocked", self._post("/queue/unlock", {"repository": repository, "root": root}))
 
     def deployments(self, repository: str, root: str | None = None, limit: int = 20) -> list[DeploymentBrief]:
@@ -151,17 +151,17 @@ class ApiClient:
         return cast("ChangeModel", self._get(f"/changes/{_path(change)}"))
 
     def deploy(self, repository: str, roots: Sequence[str], **how: Any) -> str:
-        """Ask for the default branch's head to be deployed to these roots; return the request's id.
+        """Request a deploy of the default branch's head to these roots; return the request's id.
 
-        ``how`` may be ``force``, ``directories`` and a tag ``query`` which mean roots as well, or ``destroy`` to
-        destroy what they made.
+        ``how`` may have ``force``, ``directories`` and a tag ``query`` that also select roots, or ``destroy`` to
+        destroy their resources.
         """
         more = {"roots": list(roots), **how}
         asked = {"repository": repository, **{word: value for word, value in more.items() if value}}
         return cast("Accepted", self._post("/deployments", asked)).request
 
     def request(self, request: str) -> RequestOutcome:
-        """Return what became of a request."""
+        """Return the result of a request."""
         return cast("RequestOutcome", self._get(f"/requests/{_path(request)}"))
 
     def review(self, deployment: str, decision: str, plan_digest: str | None) -> Decided:
@@ -236,12 +236,12 @@ def _path(text: str, safe: str = "") -> str:
 
 
 def _may_repeat(method: str, response: httpx.Response) -> bool:
-    """Tell whether asking again cannot do anything twice: API Gateway answers 503 also for what is still at work."""
+    """Tell whether a retry cannot repeat an effect: API Gateway answers 503 also for a request in progress."""
     return method == "GET" or response.status_code == httpx.codes.TOO_MANY_REQUESTS or refusals.is_ours(response)
 
 
 def _pause(response: httpx.Response, pauses: Iterator[float]) -> float | None:
-    """Return how long to wait before asking again; None when it is better to tell the person."""
+    """Return the delay before a retry; None to tell the person instead."""
     pause = next(pauses, None)
     wanted = response.headers.get("Retry-After", "")
     if pause is None or not wanted.isascii() or not wanted.isdigit():

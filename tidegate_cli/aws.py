@@ -21,7 +21,7 @@ def client(service: str, **more: Any) -> Any:
 
 @contextmanager
 def refusals(advice: str = SIGN_IN) -> Iterator[None]:
-    """Turn what AWS refuses into a problem. Its messages name keys and permissions, never a secret's value."""
+    """Raise AWS's errors as problems. Its messages name keys and permissions, never a secret's value."""
     from botocore.exceptions import BotoCoreError, ClientError
 
     try:

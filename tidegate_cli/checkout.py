@@ -1,4 +1,4 @@
-"""A repository on this machine as root discovery sees a commit: the files of its working tree, committed or not."""
+"""A local checkout as root discovery sees a commit: the files of its working tree, committed or not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names for the shell's completion, asked from the API. What cannot be asked is not completed."""
+"""Shell completion of names from the API. On errors, nothing is completed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading a configuration file for commands that look at one: its content, or a problem that says what to do."""
+"""Read a configuration file for commands: its content, or a problem that says what to do."""
 
 from __future__ import annotations
 

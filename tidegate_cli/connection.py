@@ -1,4 +1,4 @@
-"""Where Tidegate's HTTP API is and who asks: from options, the environment, or a local cloud that runs."""
+"""The URL of Tidegate's HTTP API and the token: from options, the environment, or a running local cloud."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _WHO = (
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """The API's address without a slash at its end, and the token that says who asks.
+    """The API's URL without a trailing slash, and the token.
 
-    ``token_from`` names where the token is from; the token itself is in no representation.
-    ``note`` is what to tell the person about the choice.
+    ``token_from`` names the token's source; no representation contains the token. ``note`` is a message about the
+    choice.
     """
 
     url: str
@@ -35,7 +35,7 @@ class Connection:
 
 
 def connect(url: str | None, person: str | None, environ: Mapping[str, str] = os.environ) -> Connection:
-    """Choose the address and the token. ``person`` is a login of the local forge. Raise WrongUsage, NotSignedIn."""
+    """Choose the URL and the token. ``person`` is a login of the local forge. Raise WrongUsage, NotSignedIn."""
     address = (url or environ.get("TIDEGATE_URL") or "").strip()
     clouds = instances.running()
     cloud = _cloud_at(address, clouds) if address else next(iter(clouds), None)
@@ -44,7 +44,7 @@ def connect(url: str | None, person: str | None, environ: Mapping[str, str] = os
     base = _checked(address or str(cloud["api_url"] if cloud else ""))
     note = _note(clouds) if not address else ""
     if cloud is not None and cloud.get("forge_url") and (person or not (address and environ.get("TIDEGATE_TOKEN"))):
-        # A real token has no business at the local forge, where a person's login is their token.
+        # A real token must not be sent to the local forge, where a person's login is their token.
         return Connection(base, _printable(person or "maintainer", "--as"), "--as", is_local=True, note=note)
     if person:
         raise WrongUsage("--as names a user of the local forge: it needs a local cloud.", _WHO)

@@ -1,4 +1,4 @@
-"""How ``tidegate`` ends: its exit codes, which scripts may rely on."""
+"""Exit codes of ``tidegate``, on which scripts may rely."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``tidegate explain``: for each root of a checkout, what holds for it, and which line of the file says so."""
+"""``tidegate explain``: each root of a checkout with its configuration, and the lines that set it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``tidegate explain`` prints of roots, for people and as JSON."""
+"""Output of ``tidegate explain``, for people and as JSON."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ _EVERYBODY = "everybody with write access"
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """A root in one of its stacks, the stack, the roots that it depends on, and what the whole file says.
+    """A root in one of its stacks, the stack, its dependencies, and the whole configuration.
 
-    ``modules`` are the directories of the local modules that it uses, ``why`` says why it is a root, ``required`` what
-    versions of the engine it demands.
+    ``modules`` are the directories of the local modules that it uses, ``why`` says why it is a root, ``required`` its
+    engine version constraints.
     """
 
     one: ConfiguredRoot
@@ -52,7 +52,7 @@ class Explained:
 
     @property
     def policy_sets(self) -> list[PolicySet]:
-        """The policy sets that its plans are held against."""
+        """The policy sets that evaluate its plans."""
         names = sets_for(self.loaded.policy_sets, self.one.tagged)
         return [each for each in self.loaded.policy_sets if each.name in names]
 
@@ -185,7 +185,7 @@ def _default(required: Sequence[str]) -> str:
 
 
 def _rule_line(each: Explained, said: Callable[[StackRules], object]) -> int:
-    """Return the line of the stack, or of the nearest nest around it, that has a rule."""
+    """Return the line of the stack, or of its nearest stack group, that has a rule."""
     declared = {one.definition.name: one for one in each.loaded.stacks}
     around = [declared[name] for name in (each.stack.name, *each.stack.within) if name in declared]
     return next((one.line for one in around if said(one.definition.rules)), 0)

@@ -1,4 +1,4 @@
-"""Text from outside, made harmless for a terminal: only what is seen as text reaches it, and colours if wanted."""
+"""Escape external text for a terminal: only visible text reaches it, and colours on request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finding what a person means: ids by their beginning, and the nearest name when there is none like it."""
+"""Find what a person means: ids by prefix, and similar names for unknown ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What commands print of repositories, roots and deployments, for people."""
+"""Output about repositories, roots and deployments, for people."""
 
 from __future__ import annotations
 
@@ -268,7 +268,7 @@ def state_of(shown: DeploymentBrief, replaced_by: ReplacementModel | None) -> Te
 
 
 def stack(shown: DeploymentBrief) -> str:
-    """Return the stack of a deployment, with the nests around it."""
+    """Return the stack of a deployment, with its stack groups."""
     return f"{shown.stack} ({', '.join(shown.within)})" if shown.within else shown.stack
 
 

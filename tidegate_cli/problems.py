@@ -1,6 +1,6 @@
-"""What a command ends with when it cannot do what it was asked for: a message for people, and an exit code.
+"""Problems: a message for people, and an exit code, if a command cannot do its work.
 
-A message says what happened, to what, and what to do next. None of them ever holds a token.
+A message says what happened, to what, and what to do next. It never contains a token.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from tidegate_cli.exits import Exit
 
 
 class Problem(Exception):
-    """The base of all. ``code`` is a word for scripts, ``hint`` what to do next, ``exit`` the exit code."""
+    """Base class. ``code`` is a word for scripts, ``hint`` what to do next, ``exit`` the exit code."""
 
     exit = Exit.FAILED
     code = "failed"
@@ -21,7 +21,7 @@ class Problem(Exception):
 
 
 class Refused(Problem):
-    """The server understood, and does not do it."""
+    """The server understood, and refused."""
 
     code = "refused"
 

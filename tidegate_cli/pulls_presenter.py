@@ -1,4 +1,4 @@
-"""What ``tidegate pulls`` prints of pull requests, for people."""
+"""Output of ``tidegate pulls``, for people."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def _left_behind(one: PullRequestDetails) -> Iterator[RenderableType]:
 
 
 def _sets(one: PullRequestDetails) -> Iterator[RenderableType]:
-    """Yield what lets the policy sets pass that hold up the merge."""
+    """Yield how the blocking policy sets can be approved."""
     for each in one.policy_sets:
         if each.blocking:
             yield Text()
@@ -171,7 +171,7 @@ def _sets(one: PullRequestDetails) -> Iterator[RenderableType]:
 
 
 def _verdict(verdict: VerdictModel, passed: Mapping[str, Sequence[str]]) -> Iterator[RenderableType]:
-    """Yield what a set says of a plan. ``passed`` are the sets that their owners let pass, and who approved."""
+    """Yield a set's verdict on a plan. ``passed`` are the sets that owners approved, and by whom."""
     if verdict.failed and verdict.policy_set in passed:
         by = ", ".join(passed[verdict.policy_set]) or "its owners"
         yield screen.text(f"  policy {verdict.policy_set} fails, approved by {by}")

@@ -1,4 +1,4 @@
-"""What ``tidegate queue`` prints of a root's queue, for people."""
+"""Output of ``tidegate queue``, for people."""
 
 from __future__ import annotations
 

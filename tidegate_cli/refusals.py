@@ -1,4 +1,4 @@
-"""What the API refuses, and what goes wrong on the way to it, as problems that say what to do."""
+"""Errors of the API and of the connection, as problems that say what to do."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tidegate_cli.harmless import plain
 from tidegate_cli.problems import NotFound, NotPermitted, NotSignedIn, Problem, Refused, Unavailable, WrongUsage
 
 BUSY = frozenset({429, 502, 503, 504})
-"""Answers after which asking again may help."""
+"""Statuses after which a retry may help."""
 _LONGEST_MESSAGE = 2000
 _BY_STATUS: dict[int, tuple[type[Problem], str]] = {
     400: (WrongUsage, ""),

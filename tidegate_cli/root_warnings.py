@@ -1,4 +1,4 @@
-"""What of a file can be used, and cannot be meant, as the roots of a checkout show."""
+"""Valid but probably unintended parts of a configuration, as the roots of a checkout show."""
 
 from __future__ import annotations
 

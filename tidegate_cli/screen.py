@@ -1,4 +1,4 @@
-"""How answers look in a terminal: words and shapes for states, times, tables; without colours where none belong."""
+"""Terminal output: words and shapes for states, times, tables; without colours where unsupported."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _UNDER_WAY = frozenset(
     {"queued", "planning", "gated", "blocked", "awaiting_review", "approved", "awaiting_requirements", "applying"}
 )
 _SUCCEEDED = frozenset({"applied", "no_changes"})
-#: Columns where nobody looks: a script reads a name in one piece.
+#: Columns without a terminal: scripts read each name in one piece.
 _PIPED = 10_000
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 
@@ -59,7 +59,7 @@ def is_final(state: str) -> bool:
 
 
 def succeeded(state: str) -> bool:
-    """Tell whether a deployment that ended in ``state`` did what was asked for."""
+    """Tell whether a deployment that ended in ``state`` succeeded."""
     return state in _SUCCEEDED
 
 
@@ -95,7 +95,7 @@ def say(text: str, document: Any, *, json: bool) -> None:
 
 
 def note(text: str) -> None:
-    """Tell the person something on stderr, where it disturbs no script."""
+    """Print a message on stderr, where it disturbs no script."""
     if text:
         typer.echo(plain(text), err=True)
 

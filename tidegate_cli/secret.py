@@ -1,4 +1,4 @@
-"""``tidegate secret``: stores what Tidegate must know of the forge, in the form that its functions read."""
+"""``tidegate secret``: store the secrets of the VCS provider in the form that functions read."""
 
 from __future__ import annotations
 

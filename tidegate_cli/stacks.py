@@ -1,4 +1,4 @@
-"""``tidegate stacks``: the stacks of a change with their states, or those that a file configures, drawn as a graph."""
+"""``tidegate stacks``: the stacks of a change with their states, or the configured ones, as a graph."""
 
 from __future__ import annotations
 

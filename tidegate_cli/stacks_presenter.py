@@ -1,4 +1,4 @@
-"""How ``tidegate stacks`` draws stacks: each once, below the last one that it waits for."""
+"""The graph of ``tidegate stacks``: each stack once, below its last direct dependency."""
 
 from __future__ import annotations
 

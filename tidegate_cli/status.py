@@ -1,4 +1,4 @@
-"""``tidegate status``: what there is, what runs, and what needs a person."""
+"""``tidegate status``: repositories, roots and deployments, and what needs a person."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Waiting for deployments to end, and saying meanwhile where they are."""
+"""Wait for deployments to end, and report their states meanwhile."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ if TYPE_CHECKING:
     from tidegate_cli.api_client import ApiClient
 
 T = TypeVar("T")
-#: Between two looks: the API is asked, and tells nothing by itself.
+#: Polling interval: the API sends no events.
 SECONDS = 2.0
-#: A run that was asked for begins within seconds, or not at all.
+#: A requested run begins within seconds, or not at all.
 BEGIN_SECONDS = 120.0
-#: Looks that may fail one after the other: each has waited already for some 15 s.
+#: Consecutive polls that may fail: each has retried for some 15 s.
 _FAILURES = 4
 
 
 class Deadline:
-    """The moment after which nobody waits any more; ``minutes`` None: there is none."""
+    """A time limit; ``minutes`` None: there is none."""
 
     def __init__(self, minutes: float | None) -> None:
         self._minutes = minutes
         self._end = None if minutes is None else time.monotonic() + minutes * 60
 
     def check(self, left: Sequence[str]) -> None:
-        """Raise NotYet, naming the deployments that are left, when the time is over."""
+        """Raise NotYet, naming the remaining deployments, when the time is over."""
         if left and self._end is not None and time.monotonic() >= self._end:
             raise NotYet(
                 f"Not ended within {self._minutes:g} min: {', '.join(left)}. They continue.",
@@ -44,7 +44,7 @@ class Deadline:
 def until_ended(
     client: ApiClient, ids: Sequence[str], changed: Callable[[DeploymentDetails], None], deadline: Deadline
 ) -> list[DeploymentDetails]:
-    """Return the deployments once all have ended; ``changed`` is told each new state. Raise NotYet, Unavailable."""
+    """Return the deployments once all have ended; ``changed`` gets each new state. Raise NotYet, Unavailable."""
     from tidegate_cli.screen import is_final
 
     known: dict[str, DeploymentDetails] = {}
@@ -63,13 +63,13 @@ def until_ended(
 
 
 class _Polling:
-    """Looks of which a few may fail."""
+    """Polls of which a few may fail."""
 
     def __init__(self) -> None:
         self._failures = 0
 
     def get(self, ask: Callable[[], T]) -> T | None:
-        """Return what is answered, None if nothing is; raise Unavailable when that happens again and again."""
+        """Return the answer, None if there is none; raise Unavailable after repeated failures."""
         try:
             answer = ask()
         except Unavailable:
@@ -82,7 +82,7 @@ class _Polling:
 
 
 def until_looked(client: ApiClient, repository: str, schedule: str, before: DriftList) -> DriftList:
-    """Return what schedules found, once this one has ended a run that ``before`` does not know.
+    """Return the schedules' results, once this one has ended a run that ``before`` does not know.
 
     Raise NotYet, Unavailable.
     """

@@ -1,1 +1,1 @@
-"""Turning configuration files of other tools into tidegate.yaml."""
+"""Convert configuration files of other tools to tidegate.yaml."""

@@ -1,4 +1,4 @@
-"""A draft of tidegate.yaml: what of another file was carried over, and from where in it each part is."""
+"""A draft of tidegate.yaml: what was converted from another file, and the source of each part."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What exports of services have in common: roots of one repository, their states, variables and reviews."""
+"""Common parts of service exports: roots of one repository, their states, variables and reviews."""
 
 from __future__ import annotations
 

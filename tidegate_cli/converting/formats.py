@@ -1,4 +1,4 @@
-"""Which tool a file is of: told by what stands in it, by its name where that fits several, or by the one who asks."""
+"""Detect a file's tool: by its content, by its name if several match, or by the option."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What became of each key of another tool's file: kept, changed or dropped, and what of that must be agreed to."""
+"""What became of each key of another tool's file: kept, changed or dropped, and which losses need consent."""
 
 from __future__ import annotations
 

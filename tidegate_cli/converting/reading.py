@@ -1,4 +1,4 @@
-"""Reading a document key by key: what is read is kept, unless more is said of it; what is not, is told."""
+"""Read a document key by key: read keys are kept unless reported otherwise; unread ones are reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Looks for a program that builds the images of a deploy, and whether it can for the machines that they run on."""
+"""Find a program that builds the images of a deploy, and check its target architecture."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The checks of ``tidegate doctor``: what a deploy to AWS needs, and for each thing that is missing what to do."""
+"""The checks of ``tidegate doctor``: what a deploy to AWS needs, and how to fix what is missing."""
 
 from __future__ import annotations
 

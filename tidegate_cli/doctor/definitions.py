@@ -1,4 +1,4 @@
-"""Has Step Functions judge the state machines before a deploy: one that it refuses would end the deploy half-way.
+"""Let Step Functions validate the state machines before a deploy: a refused one would fail it half-way.
 
 ``ValidateStateMachineDefinition`` answers ``OK`` for what can be created, and knows which parameters an integration
 takes (https://docs.aws.amazon.com/step-functions/latest/apireference/API_ValidateStateMachineDefinition.html).

@@ -1,4 +1,4 @@
-"""Whether ECS has the role in this account that it starts tasks with."""
+"""Whether the account has ECS's service-linked role."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The checks of ``tidegate doctor`` on GitLab itself: its version, both tokens, the projects and their webhooks."""
+"""The checks of ``tidegate doctor`` for GitLab: its version, both tokens, the projects and their webhooks."""
 
 from __future__ import annotations
 

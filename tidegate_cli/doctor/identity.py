@@ -1,4 +1,4 @@
-"""Whether the clouds can verify tokens of jobs: the issuer's documents at its address, and the states of its keys."""
+"""Whether clouds can verify tokens of jobs: the issuer's public documents, and the states of its keys."""
 
 from __future__ import annotations
 

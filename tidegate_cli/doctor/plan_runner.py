@@ -1,4 +1,4 @@
-"""What keeps runners from starting that synth cannot see: Lambda's regions, and the machines that an image is for."""
+"""Obstacles for runners that synth cannot detect: Lambda's regions, and an image's architecture."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the region has Fargate, and the account's quotas are enough: vCPUs for the slots, Lambda's concurrency."""
+"""Whether the region has Fargate, and the quotas suffice: vCPUs for the slots, Lambda's concurrency."""
 
 from __future__ import annotations
 

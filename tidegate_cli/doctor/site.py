@@ -1,4 +1,4 @@
-"""What of an installation's own network, domain and keys synth cannot see: routes, certificates, states of keys."""
+"""A site's network, domain and keys, which synth cannot check: routes, certificates, key states."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is checked before anything is made: who calls, whether the prefix is free, and what is allowed."""
+"""Checks before anything is created: the caller, the prefix, and permissions."""
 
 from __future__ import annotations
 

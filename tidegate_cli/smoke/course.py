@@ -1,4 +1,4 @@
-"""The course of a smoke test: steps one after the other, each with its time limit, and the cleaning at the end."""
+"""The course of a smoke test: steps in order, each with its time limit, and the cleanup."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The App and the scratch repository at GitHub: who may what, where webhooks go, commits on the default branch."""
+"""The App and the scratch repository at GitHub: permissions, the webhook's URL, commits on the default branch."""
 
 from __future__ import annotations
 

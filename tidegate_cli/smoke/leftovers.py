@@ -1,4 +1,4 @@
-"""What of a smoke test is in the account, found by its names, and how each kind of it is deleted."""
+"""A smoke test's remaining resources, found by their names, and how to delete each kind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a smoke test itself calls. The CDK deploys with the roles of its bootstrap, which the caller must assume."""
+"""The calls of a smoke test itself. The CDK deploys with its bootstrap's roles, which the caller must assume."""
 
 from __future__ import annotations
 

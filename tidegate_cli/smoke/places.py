@@ -1,4 +1,4 @@
-"""Where a smoke test takes place: an account of AWS, or a local cloud. All else is the same for both."""
+"""Where a smoke test runs: an AWS account, or a local cloud. All else is the same for both."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A smoke test that was interrupted, as the account remembers it: its repository, and the App that it used."""
+"""An interrupted smoke test, restored from the account: its repository, and its App."""
 
 from __future__ import annotations
 

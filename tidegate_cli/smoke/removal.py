@@ -1,4 +1,4 @@
-"""The cleaning after a smoke test, which ``--destroy`` does alone: everything with the prefix, and nothing else."""
+"""The cleanup of a smoke test, also for ``--destroy``: everything with the prefix, and nothing else."""
 
 from __future__ import annotations
 

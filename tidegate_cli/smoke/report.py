@@ -1,4 +1,4 @@
-"""What a smoke test tells: each step when it ends, and all of them at the end, for people or as JSON."""
+"""The report of a smoke test: each step when it ends, and all at the end, for people or as JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the steps of a smoke test share: its names, place and repository, and what they learnt on the way."""
+"""Shared by the steps of a smoke test: its names, location and repository, and collected facts."""
 
 from __future__ import annotations
 
