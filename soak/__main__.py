@@ -11,11 +11,11 @@ from pathlib import Path
 from rich.console import Console
 from rich.status import Status
 
+from soak.harness import Harness
 from soak.plan_rules import FARGATE, PLAN_RUNNERS
 from soak.report import Outcome, show
 from soak.run import Soak
 from soak.verdict import BROKEN, NOT_TRIED
-from soak.world import World
 
 BUILD = Path(__file__).parents[1] / "build"
 #: So long a soak has a case of every rule, or fails.
@@ -38,7 +38,7 @@ def main(arguments: list[str]) -> int:
             seed, given.minutes * 60, given.roots, given.idle_limit, log, given.stop_at_first, focus, given.plans
         )
         outcome = soak.run(
-            lambda told, world: _progress(status, began, told, world, console if given.verbose else None)
+            lambda told, harness: _progress(status, began, told, harness, console if given.verbose else None)
         )
     record = BUILD / f"soak-{seed}.json"
     record.write_text(f"[{','.join(history.to_json() for history in outcome.histories)}]", encoding="utf-8")
@@ -63,11 +63,10 @@ def _is_proof(outcome: Outcome, minutes: float, console: Console) -> bool:
     return not missing
 
 
-def _progress(status: Status, began: float, told: str, world: World, console: Console | None) -> None:
+def _progress(status: Status, began: float, told: str, harness: Harness, console: Console | None) -> None:
     seconds = time.monotonic() - began
-    figures = (
-        f"{sum(world.done.values())} events, {sum(world.struck.values())} faults, {len(world.clone.pushes)} pushes"
-    )
+    done, struck = sum(harness.done.values()), sum(harness.struck.values())
+    figures = f"{done} events, {struck} faults, {len(harness.clone.pushes)} pushes"
     status.update(f"{seconds:4.0f} s, {figures}; {told}"[:200])
     if console is not None:
         console.print(f"{seconds:7.1f} {told}", markup=False, soft_wrap=True)

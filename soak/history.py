@@ -105,7 +105,7 @@ class StateVersion:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What an engine did to the world: it began to put a root to a mark, or it came to the end of that."""
+    """What an engine did to the harness: it began to put a root to a mark, or it came to the end of that."""
 
     root: str
     mark: str

@@ -6,9 +6,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from soak.harness import Harness
 from soak.plan_rules import FARGATE
 from soak.work import Event
-from soak.world import World
 
 #: With this variable a plan on Lambda has less time than thirteen minutes (``runner/on_lambda.py``).
 _TRIAL_SECONDS = "TIDEGATE_TRIAL_PLAN_SECONDS"
@@ -34,9 +34,9 @@ def environment(runner: str) -> dict[str, str]:
     return {} if runner == FARGATE else {_TRIAL_SECONDS: str(SECONDS)}
 
 
-def calls(world: World) -> list[Call]:
+def calls(harness: Harness) -> list[Call]:
     """Return all calls of functions that plan, oldest first."""
-    return [{**call, "event": json.loads(call["event"])} for call in world.cloud.read("tenants")]
+    return [{**call, "event": json.loads(call["event"])} for call in harness.cloud.read("tenants")]
 
 
 def job_of(task: Mapping[str, Any]) -> str | None:
@@ -46,60 +46,60 @@ def job_of(task: Mapping[str, Any]) -> str | None:
     return next((str(each["value"]) for each in variables if each["name"] == "TIDEGATE_JOB"), None)
 
 
-def under_way(world: World) -> list[Call]:
+def under_way(harness: Harness) -> list[Call]:
     """Return the calls that have not ended."""
-    return [call for call in calls(world) if call["ended"] is None]
+    return [call for call in calls(harness) if call["ended"] is None]
 
 
-def plan_is_killed_on_lambda(world: World) -> str | None:
+def plan_is_killed_on_lambda(harness: Harness) -> str | None:
     """Kill what plans on Lambda just now: a function's memory is full, or its machine is gone."""
-    running = under_way(world)
+    running = under_way(harness)
     if not running:
         return None
-    world.cloud.kill_function(running[-1]["function"])
+    harness.cloud.kill_function(running[-1]["function"])
     return str(running[-1]["event"]["job"])
 
 
-def plan_dies_on_lambda(world: World) -> str:
+def plan_dies_on_lambda(harness: Harness) -> str:
     """Let a plan on Lambda die at one of its next calls, before or after that took effect."""
-    service, _, action = world.chance.choice(_CALLS).partition(":")
-    when, skip = world.chance.choice(("before", "after")), world.chance.randint(0, 2)
-    world.cloud.add_fault(
+    service, _, action = harness.chance.choice(_CALLS).partition(":")
+    when, skip = harness.chance.choice(("before", "after")), harness.chance.randint(0, 2)
+    harness.cloud.add_fault(
         service=service, action=action, function="*PlanFunction*", when=when, skip=skip, kill=True, times=1
     )
     return f"{when} {service}:{action} {skip + 1}"
 
 
-def plan_is_too_slow(world: World) -> str:
+def plan_is_too_slow(harness: Harness) -> str:
     """Let an engine wait for its backend longer than Lambda has time: the plan moves to Fargate."""
-    world.cloud.add_fault(service="s3", action="*", role="*PlanEngine*", delay=_TOO_SLOW, times=1)
+    harness.cloud.add_fault(service="s3", action="*", role="*PlanEngine*", delay=_TOO_SLOW, times=1)
     return ""
 
 
-def call_comes_twice(world: World) -> str | None:
+def call_comes_twice(harness: Harness) -> str | None:
     """Call a function again for a job, soon or late: Lambda promises to pass on a call once at least."""
-    recent = calls(world)[-_RECENT:]
-    return _call(world, world.chance.choice(recent), {}) if recent else None
+    recent = calls(harness)[-_RECENT:]
+    return _call(harness, harness.chance.choice(recent), {}) if recent else None
 
 
-def call_is_orphaned(world: World) -> str | None:
+def call_is_orphaned(harness: Harness) -> str | None:
     """Call a function for a job that does not exist, with a token that nobody waits for."""
-    recent = calls(world)[-1:]
-    world.marks += 1
-    return _call(world, recent[0], {"job": f"nobody-{world.marks}-plan-1", "token": "nobody"}) if recent else None
+    recent = calls(harness)[-1:]
+    harness.marks += 1
+    return _call(harness, recent[0], {"job": f"nobody-{harness.marks}-plan-1", "token": "nobody"}) if recent else None
 
 
-def _call(world: World, call: Call, others: Mapping[str, str]) -> str:
+def _call(harness: Harness, call: Call, others: Mapping[str, str]) -> str:
     event = {**call["event"], **others}
-    world.cloud.client("lambda").invoke(
+    harness.cloud.client("lambda").invoke(
         FunctionName=call["function"], InvocationType="Event", TenantId=event["job"], Payload=json.dumps(event).encode()
     )
     return str(event["job"])
 
 
-def two_weeks_pass(world: World) -> str:
+def two_weeks_pass(harness: Harness) -> str:
     """Let plans of roots that were too large for Lambda begin there again."""
-    table, name = world.cloud.client("dynamodb"), world.cloud.info["table"]
+    table, name = harness.cloud.client("dynamodb"), harness.cloud.info["table"]
     pages = table.get_paginator("scan").paginate(
         TableName=name,
         FilterExpression="begins_with(pk, :kept)",

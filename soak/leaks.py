@@ -5,18 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
+from soak.harness import Harness
 from soak.modules import SECRET
-from soak.world import World
 
 #: Objects that hold secrets because the engine needs them: plans, and their JSON, which only runners may read.
 _MAY_HOLD = (".tfplan", "plan.json")
 _SHOWN = 60
 
 
-def leaks(world: World) -> tuple[tuple[str, ...], int]:
+def leaks(harness: Harness) -> tuple[tuple[str, ...], int]:
     """Return the places that hold a secret, and how many were searched."""
     found, searched = [], 0
-    for place, text in _places(world):
+    for place, text in _places(harness):
         searched += 1
         at = text.find(f"{SECRET}-")
         if at >= 0:
@@ -24,25 +24,25 @@ def leaks(world: World) -> tuple[tuple[str, ...], int]:
     return tuple(found), searched
 
 
-def _places(world: World) -> Iterator[tuple[str, str]]:
-    yield from _shown(world)
-    yield from _items(world)
-    yield from _objects(world)
-    yield from _logs(world)
+def _places(harness: Harness) -> Iterator[tuple[str, str]]:
+    yield from _shown(harness)
+    yield from _items(harness)
+    yield from _objects(harness)
+    yield from _logs(harness)
 
 
-def _shown(world: World) -> Iterator[tuple[str, str]]:
+def _shown(harness: Harness) -> Iterator[tuple[str, str]]:
     """Yield what the forge shows: check runs and comments."""
-    for run in world.board.values():
+    for run in harness.board.values():
         yield f"check run {run['id']}", json.dumps(run["output"])
-    for number, _, _ in world.every_pull:
-        for each in world.maintainer.comments(world.repository, number):
+    for number, _, _ in harness.every_pull:
+        for each in harness.maintainer.comments(harness.repository, number):
             yield f"comment on #{number}", str(each["body"])
 
 
-def _items(world: World) -> Iterator[tuple[str, str]]:
+def _items(harness: Harness) -> Iterator[tuple[str, str]]:
     """Yield the records and the chunks of logs in the table."""
-    pages = world.cloud.client("dynamodb").get_paginator("scan").paginate(TableName=world.cloud.info["table"])
+    pages = harness.cloud.client("dynamodb").get_paginator("scan").paginate(TableName=harness.cloud.info["table"])
     for item in (item for page in pages for item in page["Items"]):
         texts = " ".join(_texts(item))
         yield f"item {item['pk'].get('S')} {item['sk'].get('S')}", texts
@@ -59,17 +59,17 @@ def _texts(value: object) -> Iterator[str]:
         yield value if isinstance(value, str) else value.decode("utf-8", "replace")
 
 
-def _objects(world: World) -> Iterator[tuple[str, str]]:
-    s3, bucket = world.cloud.client("s3"), world.cloud.info["artifact_bucket"]
+def _objects(harness: Harness) -> Iterator[tuple[str, str]]:
+    s3, bucket = harness.cloud.client("s3"), harness.cloud.info["artifact_bucket"]
     pages = s3.get_paginator("list_objects_v2").paginate(Bucket=bucket)
     for key in (str(each["Key"]) for page in pages for each in page.get("Contents", ())):
         if not key.endswith(_MAY_HOLD):
             yield f"object {key}", s3.get_object(Bucket=bucket, Key=key)["Body"].read().decode("utf-8", "replace")
 
 
-def _logs(world: World) -> Iterator[tuple[str, str]]:
+def _logs(harness: Harness) -> Iterator[tuple[str, str]]:
     """Yield the lines of CloudWatch's logs, of functions and of runners."""
-    for group in world.cloud.info["log_groups"].values():
-        pages = world.cloud.client("logs").get_paginator("filter_log_events").paginate(logGroupName=group)
+    for group in harness.cloud.info["log_groups"].values():
+        pages = harness.cloud.client("logs").get_paginator("filter_log_events").paginate(logGroupName=group)
         for event in (event for page in pages for event in page["events"]):
             yield f"log {group}", str(event["message"])

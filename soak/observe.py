@@ -9,11 +9,11 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from soak.harness import WRITERS, Harness, root_of
 from soak.history import Audit, Check, Commit, Effect, History, Planned, Pull, Runner, StateVersion
 from soak.lambda_plans import calls, job_of
 from soak.leaks import leaks
 from soak.plan_rules import FARGATE, LAMBDA
-from soak.world import WRITERS, World, root_of
 
 #: Characters of a complaint that are kept.
 _LONGEST = 300
@@ -21,42 +21,42 @@ _LONGEST = 300
 _SHORT = 7
 
 
-def observe(world: World) -> History:
+def observe(harness: Harness) -> History:
     """Return the history of a repository in a soak that is over."""
-    world.look([push.after for push in world.clone.pushes] + world.clone.branches)
-    found, searched = leaks(world)
-    return replace(recorded(world), leaks=found, searched=searched, struck=dict(world.struck))
+    harness.look([push.after for push in harness.clone.pushes] + harness.clone.branches)
+    found, searched = leaks(harness)
+    return replace(recorded(harness), leaks=found, searched=searched, struck=dict(harness.struck))
 
 
-def recorded(world: World) -> History:
+def recorded(harness: Harness) -> History:
     """Return what can be read of a repository at any time, with check runs as they were when last looked at."""
     return History(
-        repository=world.repository,
+        repository=harness.repository,
         writers=WRITERS,
-        commits=commits_of(world),
-        pushes=tuple(world.clone.pushes),
-        checks=checks_of(world),
-        acts=tuple(world.acts),
-        audits=tuple(_audit(each) for each in world.cloud.audit() if each["repository"] == world.repository),
-        states=tuple(version for root in world.roots for version in _states(world, root)),
-        effects=_effects(world),
-        plans=_plans(world),
-        runners=_runners(world),
-        gates=tuple(world.gates.values()),
+        commits=commits_of(harness),
+        pushes=tuple(harness.clone.pushes),
+        checks=checks_of(harness),
+        acts=tuple(harness.acts),
+        audits=tuple(_audit(each) for each in harness.cloud.audit() if each["repository"] == harness.repository),
+        states=tuple(version for root in harness.roots for version in _states(harness, root)),
+        effects=_effects(harness),
+        plans=_plans(harness),
+        runners=_runners(harness),
+        gates=tuple(harness.gates.values()),
         pulls=tuple(
-            Pull(number, sha, tuple(roots), (number, sha) in world.pulls) for number, sha, roots in world.every_pull
+            Pull(number, sha, tuple(roots), (number, sha) in harness.pulls) for number, sha, roots in harness.every_pull
         ),
-        verdicts=tuple(world.verdicts),
-        looks=tuple(world.looks),
+        verdicts=tuple(harness.verdicts),
+        looks=tuple(harness.looks),
     )
 
 
-def commits_of(world: World) -> dict[str, Commit]:
+def commits_of(harness: Harness) -> dict[str, Commit]:
     """Return all commits that were pushed."""
-    return world.clone.history(world.roots)
+    return harness.clone.history(harness.roots)
 
 
-def checks_of(world: World) -> tuple[Check, ...]:
+def checks_of(harness: Harness) -> tuple[Check, ...]:
     """Return the check runs as the board has them."""
     return tuple(
         Check(
@@ -72,7 +72,7 @@ def checks_of(world: World) -> tuple[Check, ...]:
             begun=_seconds(run.get("started_at")),
             ended=_seconds(run.get("completed_at")),
         )
-        for _, run in sorted(world.board.items())
+        for _, run in sorted(harness.board.items())
     )
 
 
@@ -97,9 +97,9 @@ def _seconds(moment: str | None) -> float | None:
     return datetime.fromisoformat(moment).timestamp() if moment else None
 
 
-def _states(world: World, root: str) -> list[StateVersion]:
+def _states(harness: Harness, root: str) -> list[StateVersion]:
     """Return every version of a root's state; the bucket keeps them all. Older ones have lower serials."""
-    s3, bucket, key = world.cloud.client("s3"), world.site.bucket, f"{world.site.prefix}/{root}.tfstate"
+    s3, bucket, key = harness.cloud.client("s3"), harness.site.bucket, f"{harness.site.prefix}/{root}.tfstate"
     pages = s3.get_paginator("list_object_versions").paginate(Bucket=bucket, Prefix=key)
     listed = [item for page in pages for item in page.get("Versions", []) if item["Key"] == key]
     found = []
@@ -121,32 +121,32 @@ def _mark(state: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _effects(world: World) -> tuple[Effect, ...]:
-    journal = world.site.journal
+def _effects(harness: Harness) -> tuple[Effect, ...]:
+    journal = harness.site.journal
     lines = journal.read_text(encoding="utf-8").splitlines() if journal.exists() else []
     return tuple(Effect(root, mark, what, float(at)) for root, mark, what, at in (line.split() for line in lines))
 
 
-def _plans(world: World) -> tuple[Planned, ...]:
-    journal = world.site.plans
+def _plans(harness: Harness) -> tuple[Planned, ...]:
+    journal = harness.site.plans
     lines = journal.read_text(encoding="utf-8").splitlines() if journal.exists() else []
     return tuple(Planned(root, job, float(at)) for root, job, at in (line.split() for line in lines))
 
 
-def _runners(world: World) -> tuple[Runner, ...]:
+def _runners(harness: Harness) -> tuple[Runner, ...]:
     """Return the runners for jobs of this repository, oldest first: a job's id has its commit's first characters."""
-    found = [Runner(str(job_of(task)), FARGATE, task["createdAt"]) for task in world.cloud.read("tasks")]
-    found += [Runner(call["event"]["job"], LAMBDA, call["began"], call["error"]) for call in calls(world)]
-    known = {sha[:_SHORT] for sha in world.clone.history(world.roots)}
+    found = [Runner(str(job_of(task)), FARGATE, task["createdAt"]) for task in harness.cloud.read("tasks")]
+    found += [Runner(call["event"]["job"], LAMBDA, call["began"], call["error"]) for call in calls(harness)]
+    known = {sha[:_SHORT] for sha in harness.clone.history(harness.roots)}
     ours = [runner for runner in found if not known.isdisjoint(runner.job.split("-"))]
     return tuple(sorted(ours, key=lambda runner: runner.at))
 
 
-def complaints(world: World) -> Counter[str]:
+def complaints(harness: Harness) -> Counter[str]:
     """Return what functions logged as errors, and how often."""
     found: Counter[str] = Counter()
-    for name, group in world.cloud.info["log_groups"].items():
-        pages = world.cloud.client("logs").get_paginator("filter_log_events").paginate(logGroupName=group)
+    for name, group in harness.cloud.info["log_groups"].items():
+        pages = harness.cloud.client("logs").get_paginator("filter_log_events").paginate(logGroupName=group)
         for event in (event for page in pages for event in page["events"]):
             found.update(f"{name}: {complaint}" for complaint in _complaint(event["message"]))
     return found

@@ -16,6 +16,7 @@ from soak import lambda_plans
 from soak.checker import broken_now, check
 from soak.clone import Clone
 from soak.drift import look_at_last
+from soak.harness import REPOSITORIES, Harness
 from soak.modules import Site
 from soak.observe import complaints, observe, recorded
 from soak.plan_rules import FARGATE
@@ -26,10 +27,9 @@ from soak.table import reconcile
 from soak.trouble import TROUBLE
 from soak.violation import Violation
 from soak.work import PUSHES, WORK, Event, decide_all
-from soak.world import REPOSITORIES, World
 from tidegate_local.client import LocalCloud
 
-Progress = Callable[[str, World], None]
+Progress = Callable[[str, Harness], None]
 
 #: What takes long on AWS for good reasons, and would only make a soak wait.
 LIMITS = {
@@ -80,21 +80,21 @@ class Soak:
     def run(self, progress: Progress) -> Outcome:
         """Do it and return how it went."""
         began = time.monotonic()
-        with self._worlds() as worlds:
-            for world in worlds:
-                _begin(world)
-            found = self._stir(worlds, began + self.seconds, progress)
-            first, settled = worlds[0], not found
+        with self._harnesses() as harnesses:
+            for harness in harnesses:
+                _begin(harness)
+            found = self._stir(harnesses, began + self.seconds, progress)
+            first, settled = harnesses[0], not found
             if found:
-                end_trouble(worlds)
+                end_trouble(harnesses)
             else:
                 settled = settle(
-                    worlds, self.idle_limit, lambda left: progress(f"waiting for open work: {left}", first)
+                    harnesses, self.idle_limit, lambda left: progress(f"waiting for open work: {left}", first)
                 )
-            left = unfinished(worlds)
+            left = unfinished(harnesses)
             if settled:
-                look_at_last(worlds, self.idle_limit)
-            histories = tuple(recorded(world) if found else observe(world) for world in worlds)
+                look_at_last(harnesses, self.idle_limit)
+            histories = tuple(recorded(harness) if found else observe(harness) for harness in harnesses)
             return Outcome(
                 seed=self.seed,
                 seconds=time.monotonic() - began,
@@ -109,8 +109,8 @@ class Soak:
             )
 
     @contextmanager
-    def _worlds(self) -> Iterator[list[World]]:
-        """Yield one world for each repository: they have the cloud, and what is counted, in common."""
+    def _harnesses(self) -> Iterator[list[Harness]]:
+        """Yield one harness for each repository: they have the cloud, and what is counted, in common."""
         with (
             tempfile.TemporaryDirectory(prefix="soak-") as directory,
             LocalCloud(
@@ -123,7 +123,7 @@ class Soak:
             ) as cloud,
         ):
             secret = cloud.client("secretsmanager").get_secret_value(SecretId="tidegate/github-app")
-            app, worlds, chance = json.loads(secret["SecretString"]), [], random.Random(self.seed)
+            app, harnesses, chance = json.loads(secret["SecretString"]), [], random.Random(self.seed)
             done, struck, outages, cuts = Counter[str](), Counter[str](), list[str](), list[str]()
             for repository in REPOSITORIES:
                 prefix = repository.rpartition("/")[2]
@@ -131,55 +131,55 @@ class Soak:
                 place.mkdir()
                 clone = Clone(place / "clone", _remote(cloud, repository))
                 site = Site(cloud.info["state_bucket"], prefix, place)
-                world = World(cloud, repository, clone, site, names(self.roots), chance, app)
-                worlds.append(replace(world, done=done, struck=struck, outages=outages, cuts=cuts))
-            yield worlds
+                harness = Harness(cloud, repository, clone, site, names(self.roots), chance, app)
+                harnesses.append(replace(harness, done=done, struck=struck, outages=outages, cuts=cuts))
+            yield harnesses
 
-    def _stir(self, worlds: list[World], until: float, progress: Progress) -> list[Violation]:
+    def _stir(self, harnesses: list[Harness], until: float, progress: Progress) -> list[Violation]:
         """Let one thing after another happen until the time is over, and something was done and something went wrong.
 
         Return what is broken for sure if it stops at the first of that, else nothing.
         """
-        first, checked = worlds[0], time.monotonic()
+        first, checked = harnesses[0], time.monotonic()
         reconciled = checked
         while time.monotonic() < until or not (first.done and first.struck):
-            world = first.chance.choices(worlds, _SHARES)[0]
-            world.look()
+            harness = first.chance.choices(harnesses, _SHARES)[0]
+            harness.look()
             for _ in range(first.chance.randint(1, _MOST_AT_ONCE)):
-                self._happen(world, progress)
+                self._happen(harness, progress)
             if time.monotonic() - reconciled > _RECONCILES:
                 reconcile(first)
                 reconciled = time.monotonic()
             time.sleep(first.chance.uniform(0, _LONGEST_PAUSE))
             if self.stop_at_first and time.monotonic() - checked > _BETWEEN_CHECKS:
-                if found := [each for one in worlds for each in _broken_for_sure(one)]:
+                if found := [each for one in harnesses for each in _broken_for_sure(one)]:
                     return found
                 checked = time.monotonic()
         return []
 
-    def _happen(self, world: World, progress: Progress) -> None:
-        trouble = world.chance.randrange(_TROUBLE_IN) == 0
-        kinds, counted = (self._troubles(), world.struck) if trouble else (WORK, world.done)
+    def _happen(self, harness: Harness, progress: Progress) -> None:
+        trouble = harness.chance.randrange(_TROUBLE_IN) == 0
+        kinds, counted = (self._troubles(), harness.struck) if trouble else (WORK, harness.done)
         weights = [weight * (_FOCUS if _name(kind) in self.focus else 1) for kind, weight in kinds]
-        event = world.chance.choices([kind for kind, _ in kinds], weights)[0]
-        if event in PUSHES and world.is_crowded():
+        event = harness.chance.choices([kind for kind, _ in kinds], weights)[0]
+        if event in PUSHES and harness.is_crowded():
             event = decide_all
-        told = event(world)
+        told = event(harness)
         if told is not None:
             counted[_name(event)] += 1
-            progress(f"{_name(event)} {told}", world)
+            progress(f"{_name(event)} {told}", harness)
 
     def _troubles(self) -> tuple[tuple[Event, int], ...]:
         return TROUBLE if self.plan_runner == FARGATE else (*TROUBLE, *lambda_plans.TROUBLE_ON_LAMBDA)
 
 
-def _broken_for_sure(world: World) -> list[Violation]:
+def _broken_for_sure(harness: Harness) -> list[Violation]:
     """Return what is broken and still is after a second look: the first may have come while something was half told."""
-    told = {(each.rule, each.root, each.what) for each in broken_now(recorded(world))}
+    told = {(each.rule, each.root, each.what) for each in broken_now(recorded(harness))}
     if not told:
         return []
-    world.look([push.after for push in world.clone.pushes] + world.clone.branches)
-    return [each for each in broken_now(recorded(world)) if (each.rule, each.root, each.what) in told]
+    harness.look([push.after for push in harness.clone.pushes] + harness.clone.branches)
+    return [each for each in broken_now(recorded(harness)) if (each.rule, each.root, each.what) in told]
 
 
 def _remote(cloud: LocalCloud, repository: str) -> str:
@@ -187,19 +187,19 @@ def _remote(cloud: LocalCloud, repository: str) -> str:
     return f"{scheme}://developer:developer@{rest}/{repository}.git"
 
 
-def _begin(world: World) -> None:
+def _begin(harness: Harness) -> None:
     """Keep all versions of states, let messages come back soon, and push all roots."""
     enabled = {"Status": "Enabled"}
-    world.cloud.client("s3").put_bucket_versioning(Bucket=world.site.bucket, VersioningConfiguration=enabled)
-    for name, url in world.cloud.info["queues"].items():
+    harness.cloud.client("s3").put_bucket_versioning(Bucket=harness.site.bucket, VersioningConfiguration=enabled)
+    for name, url in harness.cloud.info["queues"].items():
         if "Dead" not in name:
             attributes = {"VisibilityTimeout": str(_COMES_BACK)}
-            world.cloud.client("sqs").set_queue_attributes(QueueUrl=url, Attributes=attributes)
-    world.clone.begin()
-    files = world.new_modules(world.roots)
-    files |= {"tidegate.yaml": configuration(world.roots, RULES[0], world.site.plans), POLICY_FILE: POLICY}
-    world.clone.commit(files, "Begin")
-    world.clone.push()
+            harness.cloud.client("sqs").set_queue_attributes(QueueUrl=url, Attributes=attributes)
+    harness.clone.begin()
+    files = harness.new_modules(harness.roots)
+    files |= {"tidegate.yaml": configuration(harness.roots, RULES[0], harness.site.plans), POLICY_FILE: POLICY}
+    harness.clone.commit(files, "Begin")
+    harness.clone.push()
 
 
 def _name(event: Event) -> str:

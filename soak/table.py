@@ -6,23 +6,23 @@ from datetime import UTC, datetime, timedelta
 
 from botocore.exceptions import ClientError
 
-from soak.world import World
+from soak.harness import Harness
 
 
-def reconcile(world: World, minutes: float = 30) -> None:
+def reconcile(harness: Harness, minutes: float = 30) -> None:
     """Let the reconciler run, to which everything unfinished has been so for these minutes at least."""
-    let_time_pass(world, minutes)
-    world.cloud.fire_schedule("Reconcile")
+    let_time_pass(harness, minutes)
+    harness.cloud.fire_schedule("Reconcile")
 
 
-def let_time_pass(world: World, minutes: float = 30) -> None:
+def let_time_pass(harness: Harness, minutes: float = 30) -> None:
     """Let everything that is unfinished have been so for these minutes at least: nobody waits for the reconciler.
 
     Fewer than none: as if it came from the future. Some items keep no time there, but a name.
     """
     before = datetime.now(UTC) - timedelta(minutes=minutes)
-    table, then = world.cloud.client("dynamodb"), before.isoformat(timespec="microseconds")
-    name = world.cloud.info["table"]
+    table, then = harness.cloud.client("dynamodb"), before.isoformat(timespec="microseconds")
+    name = harness.cloud.info["table"]
     fields, later = {"#open": "open"}, ">" if minutes > 0 else "<"
     pages = table.get_paginator("scan").paginate(
         TableName=name,
@@ -44,13 +44,13 @@ def let_time_pass(world: World, minutes: float = 30) -> None:
             continue  # It was finished meanwhile.
 
 
-def held(world: World) -> int:
+def held(harness: Harness) -> int:
     """Return how many concurrency slots are held or waited for: those of the installation and of repositories."""
     pages = (
-        world.cloud.client("dynamodb")
+        harness.cloud.client("dynamodb")
         .get_paginator("scan")
         .paginate(
-            TableName=world.cloud.info["table"],
+            TableName=harness.cloud.info["table"],
             FilterExpression="begins_with(pk, :slots) AND sk = :head",
             ExpressionAttributeValues={":slots": {"S": "places#"}, ":head": {"S": "#head"}},
         )

@@ -37,7 +37,14 @@ _TOGETHER = frozenset({"tests/cdk", "tests/e2e", "tests/local", "tests/soak"})
 #: At night end-to-end tests take longest by far: two clouds share them. These files are half of their time.
 _SECOND_CLOUD = frozenset(
     f"tests/e2e/test_{name}.py"
-    for name in ("function_deaths", "held_up", "large_plans", "lines", "plan_command", "pull_request_hostile")
+    for name in (
+        "function_deaths",
+        "blocked_by_policy",
+        "large_plans",
+        "queue_positions",
+        "plan_command",
+        "pull_request_hostile",
+    )
 )
 _ON_THEIR_OWN = frozenset(
     {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tests.api.world import Client
+from tests.api.scenario import Client
 from tests.builders import REPOSITORY, any_drift, any_job, any_pull_request, any_pull_request_record, deployment_in
 from tests.instants import utc
 from tidegate.deploys.rules.state import State

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from tests.api.world import Client, WebWorld
+from tests.api.scenario import Client, WebScenario
 
 
 @pytest.fixture
 def wires():
-    return WebWorld()
+    return WebScenario()
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from cachetools import TTLCache
 
 from tests.api.calls import CALLS, call, client_for, prepare
-from tests.api.world import URL, Client, WebWorld
+from tests.api.scenario import URL, Client, WebScenario
 from tests.builders import REPOSITORY, amended, any_lock
 from tests.instants import utc
 from tidegate.deploys.rules.state import State
@@ -246,7 +246,7 @@ def test_only_members_of_the_operators_team_ask_for_deployments(wires, reviewer)
 
 
 def test_without_an_operators_team_nobody_asks_for_deployments():
-    wires = WebWorld()
+    wires = WebScenario()
     wires.put({"TIDEGATE_OPERATORS_TEAM": ""})
     answer = Client(wires, "token-of-reviewer").post_json(
         "/api/v1/deployments", {"repository": REPOSITORY, "roots": ["network"]}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.api.world import Client
+from tests.api.scenario import Client
 from tests.builders import any_job, deployment_in
 from tidegate.deploys.rules.job import JobKind
 from tidegate.deploys.rules.state import State

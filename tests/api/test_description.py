@@ -10,22 +10,22 @@ from hypothesis import HealthCheck
 from schemathesis.specs.openapi.checks import negative_data_rejection, positive_data_acceptance
 
 from tests.api.calls import prepare
-from tests.api.world import Client, WebWorld
+from tests.api.scenario import Client, WebScenario
 from tests.api.wsgi import wsgi
 from tests.builders import any_deployment
 from tests.chance import examples
 from tidegate.ports import LogChunk
 
 
-def _world():
-    wires = WebWorld()
+def _scenario():
+    wires = WebScenario()
     names = prepare(wires)
     wires.deployed(any_deployment(2))
     wires.job_logs.append(names["job"], LogChunk(0, ("a line", "\x1b[31mred\x1b[0m")))
     return wires, names
 
 
-WIRES, NAMES = _world()
+WIRES, NAMES = _scenario()
 SCHEMA = schemathesis.openapi.from_wsgi("/api/v1/openapi.json", wsgi(WIRES))
 ONLY = examples(40, suppress_health_check=list(HealthCheck))
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.api.world import Client
+from tests.api.scenario import Client
 from tests.builders import NOW, REPOSITORY, any_drift, any_drift_finding, any_job, any_layer, deployment_in, sha
 from tidegate.config.rules.drift import DriftState
 from tidegate.deploys.rules.job import JobKind

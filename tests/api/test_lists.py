@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tests.api.world import QUEUE, lock
+from tests.api.scenario import QUEUE, lock
 from tests.builders import NOW, REPOSITORY, any_deployed, any_deployment, any_lock, any_root, deployment_in
 from tests.instants import utc
 from tidegate.deploys.rules.origin import Destruction

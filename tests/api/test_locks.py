@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.api.world import QUEUE
+from tests.api.scenario import QUEUE
 from tests.builders import REPOSITORY, any_deployed, any_deployment
 from tidegate.deploys.rules.request import Trigger
 

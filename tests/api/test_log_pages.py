@@ -10,7 +10,7 @@ from base64 import b64decode
 import pytest
 
 from tests.api.calls import prepare
-from tests.api.world import Client
+from tests.api.scenario import Client
 from tests.builders import any_job, deployment_in
 from tests.functions.wires import Context
 from tidegate.deploys.rules.job import log_key

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.api.world import URL, Client, WebWorld
+from tests.api.scenario import URL, Client, WebScenario
 from tests.identity_keys import public_key
 from tidegate.web.openid import DISCOVERY, KEYS
 
@@ -18,7 +18,7 @@ class Keys:
 
 @pytest.fixture
 def wires():
-    wires = WebWorld()
+    wires = WebScenario()
     wires.put(public_keys=Keys())
     return wires
 
@@ -40,7 +40,7 @@ def test_anybody_may_read_and_keep_them(wires, path):
 
 @pytest.mark.parametrize("path", [DISCOVERY, KEYS])
 def test_an_installation_without_keys_is_no_issuer(path):
-    assert Client(WebWorld()).get(path).status == 404
+    assert Client(WebScenario()).get(path).status == 404
 
 
 def test_where_no_key_can_be_used_nothing_can_be_verified_and_the_answer_says_what_to_do(wires):

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from tests.api.calls import prepare
-from tests.api.world import QUEUE, Client, lock
+from tests.api.scenario import QUEUE, Client, lock
 from tests.builders import (
     NOW,
     PLAN_TEXT,

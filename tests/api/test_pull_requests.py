@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.api.world import Client
+from tests.api.scenario import Client
 from tests.builders import (
     NOW,
     REPOSITORY,

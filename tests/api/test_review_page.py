@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.api.world import Client
+from tests.api.scenario import Client
 from tests.builders import NOW, any_deployment, any_review, deployment_in
 from tidegate.deploys.rules.review_rule import ReviewRule
 from tidegate.deploys.rules.state import State

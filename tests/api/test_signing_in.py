@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.api.world import Client, WebWorld
+from tests.api.scenario import Client, WebScenario
 from tidegate.rules.errors import ForgeUnavailable
 from tidegate.web.session import Sessions
 from tidegate.web.signing_in import local_path
@@ -156,14 +156,14 @@ def test_when_the_forge_is_down_signing_in_says_so_and_when_to_try_again(wires):
 
 
 def test_an_app_without_a_client_secret_says_what_to_do():
-    wires = WebWorld()
+    wires = WebScenario()
     wires.secret.clear()
     answer = Client(wires).get("/login")
     assert (answer.status, "tidegate secret app" in answer.text) == (503, True)
 
 
 def test_over_plain_http_the_cookie_is_not_marked_secure_so_that_local_clouds_work():
-    wires = WebWorld()
+    wires = WebScenario()
     wires.put({"TIDEGATE_WEB_URL": "http://127.0.0.1:8080"})
     cookie = Client(wires).get("/login").cookies[0]
     assert cookie.startswith("tidegate-sign-in=")

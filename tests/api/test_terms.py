@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.api.world import QUEUE, Client, WebWorld
+from tests.api.scenario import QUEUE, Client, WebScenario
 from tests.builders import (
     NOW,
     REPOSITORY,
@@ -23,11 +23,11 @@ from tests.builders import (
     deployment_in,
 )
 from tests.fakes.ports import changed, memory_ports
-from tests.unit.usecases.apply_world import MERGED, ApplyWorld
-from tests.unit.usecases.comment_world import CommentWorld
-from tests.unit.usecases.events_world import PULL
-from tests.unit.usecases.publishing_world import World as PublishingWorld
-from tests.unit.usecases.pull_request_world import NUMBER
+from tests.unit.comments.apply_scenario import MERGED, ApplyScenario
+from tests.unit.comments.comment_scenario import CommentScenario
+from tests.unit.comments.events_scenario import PULL
+from tests.unit.pull_requests.publishing_scenario import Scenario as PublishingScenario
+from tests.unit.pull_requests.pull_request_scenario import NUMBER
 from tidegate.check_runs.check_run_view import present_check_run
 from tidegate.deploys.rules.speculative_plan import LayerState
 from tidegate.deploys.rules.state import State
@@ -89,44 +89,44 @@ def _plain(text: str) -> str:
 def _replies(settings: dict[str, str]) -> Iterator[str]:
     """Yield what is replied to comments, and what checks and records say meanwhile."""
     for known, asked in STATES:
-        world = CommentWorld()
-        world.ports = changed(world.ports, settings)
-        world.receive()
-        world.discover()
-        world.pull(**known)
-        world.forge.pull_requests[NUMBER] = replace(PULL, **asked)
-        world.receive()
-        world.receive("pull_request_review")
+        scenario = CommentScenario()
+        scenario.ports = changed(scenario.ports, settings)
+        scenario.receive()
+        scenario.discover()
+        scenario.pull(**known)
+        scenario.forge.pull_requests[NUMBER] = replace(PULL, **asked)
+        scenario.receive()
+        scenario.receive("pull_request_review")
         for command in COMMANDS:
-            world.comment(f"tidegate {command}")
-        yield from _shown(world.forge)
-        yield world.record.notice
-        yield from (condition.message for condition in world.record.conditions)
+            scenario.comment(f"tidegate {command}")
+        yield from _shown(scenario.forge)
+        yield scenario.record.notice
+        yield from (condition.message for condition in scenario.record.conditions)
 
 
 def _comments(settings: dict[str, str]) -> Iterator[str]:
     """Yield comments and checks of plans, and what a pull request leaves that is applied before it is merged."""
     layers = [any_layer(state.value, state=state, plan=any_plan()) for state in LayerState]
-    shown = PublishingWorld(*layers)
+    shown = PublishingScenario(*layers)
     shown.ports = changed(shown.ports, settings)
     shown.progress()
     shown.publish()
     yield from _shown(shown.forge)
     for is_merged in (True, False):
-        world = ApplyWorld()
-        world.ports = changed(world.ports, settings)
-        world.comment("tidegate apply")
+        scenario = ApplyScenario()
+        scenario.ports = changed(scenario.ports, settings)
+        scenario.comment("tidegate apply")
         if is_merged:
-            world.end()
-            world.push()
-            yield world.of(MERGED).reason
+            scenario.end()
+            scenario.push()
+            yield scenario.of(MERGED).reason
         else:
-            close_applied(world.ports, world.record, merged=False)
-        for applied in world.record.applies:
-            deployment = world.deployments.get(applied.deployment)
-            yield _text(present_check_run(world.ports, deployment))
+            close_applied(scenario.ports, scenario.record, merged=False)
+        for applied in scenario.record.applies:
+            deployment = scenario.deployments.get(applied.deployment)
+            yield _text(present_check_run(scenario.ports, deployment))
             yield deployment.reason
-        yield from _shown(world.forge)
+        yield from _shown(scenario.forge)
 
 
 def _check_runs(settings: dict[str, str]) -> Iterator[str]:
@@ -138,7 +138,7 @@ def _check_runs(settings: dict[str, str]) -> Iterator[str]:
 
 def _pages(settings: dict[str, str]) -> Iterator[str]:
     """Yield pages as a reader sees them, and answers of the API."""
-    wires = WebWorld(settings)
+    wires = WebScenario(settings)
     made = {state: any_layer(state.value, state=state, plan=any_plan()) for state in LayerState}
     layers = list(made.values())
     wires.speculative_plans.create(layers)

@@ -31,7 +31,7 @@ OPERATIONS = (TOP / "docs/operations.md").read_text(encoding="utf-8")
 #: What CI runs; the rest of the commands of README and installation guide is run by the tests named here.
 RUN_BY_TESTS = {
     "make up": "tests/local/test_command.py",
-    "make deploy": "tests/unit/test_doctor.py",
+    "make deploy": "tests/unit/doctor/test_doctor.py",
     ".venv/bin/tidegate status": "tests/cli/test_against_the_api.py",
     ".venv/bin/tidegate secret app --id 123456 --key app.pem": "tests/cli/test_secret.py",
     ".venv/bin/tidegate secret webhook": "tests/cli/test_secret.py",

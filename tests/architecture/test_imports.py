@@ -197,7 +197,7 @@ def _modules_of(program: str) -> list[tuple[str, Path]]:
     return [(module, path) for module, path in MODULES if _within(module, program)]
 
 
-def test_rules_use_only_the_standard_library_and_no_outside_world():
+def test_rules_use_only_the_standard_library_and_no_outside_scenario():
     wrong = [
         f"{at}: a rule must not import {imported}: pass in what it needs"
         for _, path in _of_kind(RULE)

@@ -6,7 +6,7 @@ import shutil
 import threading
 from wsgiref.simple_server import WSGIRequestHandler, make_server
 
-from tests.api.world import WebWorld
+from tests.api.scenario import WebScenario
 from tests.api.wsgi import wsgi
 from tests.builders import any_job, deployment_in
 from tidegate.deploys.rules.job import log_key
@@ -26,7 +26,7 @@ class Site:
     """The pages on adapters in memory, at an address of this machine."""
 
     def __init__(self):
-        self.wires = WebWorld()
+        self.wires = WebScenario()
         self._server = make_server("127.0.0.1", 0, wsgi(self.wires), handler_class=Quiet)
         self.url = f"http://127.0.0.1:{self._server.server_port}"
         self.wires.put({"TIDEGATE_WEB_URL": self.url})

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 from werkzeug.serving import WSGIRequestHandler, make_server
 
-from tests.api.world import WebWorld
+from tests.api.scenario import WebScenario
 from tests.api.wsgi import wsgi
 from tests.builders import REPOSITORY, any_deployment, any_job, any_plan, deployment_in
 from tidegate.deploys.rules.job import JobKind, job_id
@@ -27,12 +27,12 @@ class Quiet(WSGIRequestHandler):
 
 @pytest.fixture
 def wires():
-    return WebWorld()
+    return WebScenario()
 
 
 @pytest.fixture
 def tidegate(wires):
-    """Run the command line as somebody whom the API's world knows."""
+    """Run the command line as somebody whom the API's scenario knows."""
     server = make_server("127.0.0.1", 0, wsgi(wires), request_handler=Quiet)
     thread = threading.Thread(target=lambda: server.serve_forever(poll_interval=0.01))
     thread.start()

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.api.world import Client, WebWorld
+from tests.api.scenario import Client, WebScenario
 
 CORPUS = Path(__file__).parents[1] / "data/releases"
 RELEASES = sorted(path.name for path in CORPUS.iterdir()) if CORPUS.exists() else []
@@ -21,7 +21,7 @@ def corpus(release: str, name: str) -> Mapping[str, Any]:
 
 def offered_api() -> Mapping[str, Any]:
     """Return what callers of the HTTP API rely on: paths, parameters, status codes, and the fields of bodies."""
-    document = Client(WebWorld()).get("/api/v1/openapi.json").json
+    document = Client(WebScenario()).get("/api/v1/openapi.json").json
     paths = {
         path: {
             method: {

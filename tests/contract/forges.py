@@ -106,14 +106,14 @@ class Forges:
             begun = self.directory / str(len(self._made))
             begun.mkdir()
             (begun / "app-private-key.pem").write_text(self._key)
-            with _serve(kind, begun) as world:
-                made = prepare(world) if prepare else None
+            with _serve(kind, begun) as scenario:
+                made = prepare(scenario) if prepare else None
                 self._made[kind, prepare] = begun, made
         begun, made = self._made[kind, prepare]
         shutil.copytree(begun, directory / kind)
-        with _serve(kind, directory / kind) as world:
-            world.made = made
-            yield world
+        with _serve(kind, directory / kind) as scenario:
+            scenario.made = made
+            yield scenario
 
     @cached_property
     def _key(self) -> str:

@@ -23,7 +23,7 @@ _AUDITED_ENDS = frozenset(
 
 
 class Rules:
-    """The rules, checked on the world that it is a part of."""
+    """The rules, checked on the scenario that it is a part of."""
 
     stores: Stores
     queue: str

@@ -14,8 +14,8 @@ from tidegate_local.gitlab.client import GitLabClient
 
 @pytest.fixture
 def server(tmp_path, forges):
-    with forges.tried("gitlab", tmp_path) as world:
-        yield world.server
+    with forges.tried("gitlab", tmp_path) as scenario:
+        yield scenario.server
 
 
 @pytest.fixture

@@ -53,17 +53,17 @@ class OnForge:
         return person.call("POST", f"/repos/{name}/issues", {"title": "Drift", "body": text})["number"]
 
 
-def with_a_commit(world):
-    world.push({"network/main.tf": "# one\n"})
+def with_a_commit(scenario):
+    scenario.push({"network/main.tf": "# one\n"})
 
 
 def on_forge(kind, directory, forges):
-    with forges.tried(kind, directory, with_a_commit) as world:
-        yield OnForge(world)
+    with forges.tried(kind, directory, with_a_commit) as scenario:
+        yield OnForge(scenario)
 
 
 @pytest.fixture(params=[*KINDS, "memory"])
-def world(request, tmp_path, forges):
+def scenario(request, tmp_path, forges):
     if request.param == "memory":
         yield InMemory(MemoryIssues())
     else:
@@ -75,33 +75,33 @@ def real(request, tmp_path, forges):
     yield from on_forge(request.param, tmp_path, forges)
 
 
-def opened(world, text=f"{MARKER}\nfirst"):
-    return world.forge.open_issue(world.repository, "Drift: nightly", text)
+def opened(scenario, text=f"{MARKER}\nfirst"):
+    return scenario.forge.open_issue(scenario.repository, "Drift: nightly", text)
 
 
-def test_an_issue_is_written_in_place_closed_and_opened_again(world):
-    issue = opened(world)
-    assert world.state(issue) == (f"{MARKER}\nfirst", True)
-    world.forge.write_issue(world.repository, issue, f"{MARKER}\nsecond", is_open=True)
-    assert world.state(issue) == (f"{MARKER}\nsecond", True)
-    world.forge.write_issue(world.repository, issue, f"{MARKER}\ngone", is_open=False)
-    world.forge.write_issue(world.repository, issue, f"{MARKER}\ngone", is_open=False)
-    assert world.state(issue) == (f"{MARKER}\ngone", False)
-    world.forge.write_issue(world.repository, issue, f"{MARKER}\nback", is_open=True)
-    assert world.state(issue) == (f"{MARKER}\nback", True)
+def test_an_issue_is_written_in_place_closed_and_opened_again(scenario):
+    issue = opened(scenario)
+    assert scenario.state(issue) == (f"{MARKER}\nfirst", True)
+    scenario.forge.write_issue(scenario.repository, issue, f"{MARKER}\nsecond", is_open=True)
+    assert scenario.state(issue) == (f"{MARKER}\nsecond", True)
+    scenario.forge.write_issue(scenario.repository, issue, f"{MARKER}\ngone", is_open=False)
+    scenario.forge.write_issue(scenario.repository, issue, f"{MARKER}\ngone", is_open=False)
+    assert scenario.state(issue) == (f"{MARKER}\ngone", False)
+    scenario.forge.write_issue(scenario.repository, issue, f"{MARKER}\nback", is_open=True)
+    assert scenario.state(issue) == (f"{MARKER}\nback", True)
 
 
-def test_open_issues_with_the_marker_are_found_oldest_first(world):
-    first, other, second = opened(world), opened(world, "<!-- other -->\nx"), opened(world)
-    assert list(world.forge.our_issues(world.repository, MARKER)) == [first, second]
-    world.forge.write_issue(world.repository, first, f"{MARKER}\nfirst", is_open=False)
-    assert list(world.forge.our_issues(world.repository, MARKER)) == [second]
-    assert list(world.forge.our_issues(world.repository, "<!-- other -->")) == [other]
+def test_open_issues_with_the_marker_are_found_oldest_first(scenario):
+    first, other, second = opened(scenario), opened(scenario, "<!-- other -->\nx"), opened(scenario)
+    assert list(scenario.forge.our_issues(scenario.repository, MARKER)) == [first, second]
+    scenario.forge.write_issue(scenario.repository, first, f"{MARKER}\nfirst", is_open=False)
+    assert list(scenario.forge.our_issues(scenario.repository, MARKER)) == [second]
+    assert list(scenario.forge.our_issues(scenario.repository, "<!-- other -->")) == [other]
 
 
-def test_an_issue_that_is_not_there_is_not_found(world):
+def test_an_issue_that_is_not_there_is_not_found(scenario):
     with pytest.raises(NotFound, match="1000000"):
-        world.forge.write_issue(world.repository, 10**6, MARKER, is_open=True)
+        scenario.forge.write_issue(scenario.repository, 10**6, MARKER, is_open=True)
 
 
 def test_an_issue_of_somebody_else_is_none_of_ours_whatever_it_says(real):

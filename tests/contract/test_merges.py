@@ -54,11 +54,11 @@ class OnForge:
         self.tried.draft(self.number, is_draft=True)
 
 
-def with_a_pull_request(world):
-    world.push({"network/main.tf": "# one\n"})
-    world.push({"network/main.tf": "# two\n"}, "feature", by="developer")
-    head = world.push({"network/more.tf": "# two\n"}, "feature", by="developer")
-    return head, world.open("feature")
+def with_a_pull_request(scenario):
+    scenario.push({"network/main.tf": "# one\n"})
+    scenario.push({"network/main.tf": "# two\n"}, "feature", by="developer")
+    head = scenario.push({"network/more.tf": "# two\n"}, "feature", by="developer")
+    return head, scenario.open("feature")
 
 
 @dataclass
@@ -97,14 +97,14 @@ def pull(request, tmp_path, forges):
     if request.param == "memory":
         yield InMemory()
         return
-    with forges.tried(request.param, tmp_path, with_a_pull_request) as world:
-        yield OnForge(world)
+    with forges.tried(request.param, tmp_path, with_a_pull_request) as scenario:
+        yield OnForge(scenario)
 
 
 @pytest.fixture(params=KINDS)
 def real(request, tmp_path, forges):
-    with forges.tried(request.param, tmp_path, with_a_pull_request) as world:
-        yield OnForge(world)
+    with forges.tried(request.param, tmp_path, with_a_pull_request) as scenario:
+        yield OnForge(scenario)
 
 
 def merge(pull, sha=None, method=MergeMethod.MERGE):

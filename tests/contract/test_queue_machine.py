@@ -16,7 +16,7 @@ from hypothesis.stateful import (
 
 from tests.chance import examples
 from tests.contract.queue_actors import BRANCHES
-from tests.contract.queue_world import World
+from tests.contract.queue_scenario import Scenario
 from tests.contract.stores import dynamodb_stores, memory_stores, new_table
 from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.review import Answer
@@ -40,11 +40,11 @@ DEATHS = st.none() | st.tuples(st.integers(0, 6), st.booleans())
 
 
 class QueueMachine(RuleBasedStateMachine):
-    """Rules are what may happen next; the world says what follows and checks it."""
+    """Rules are what may happen next; the scenario says what follows and checks it."""
 
-    def __init__(self, world: World, check_every: int) -> None:
+    def __init__(self, scenario: Scenario, check_every: int) -> None:
         super().__init__()
-        self.world = world
+        self.scenario = scenario
         self._check_every, self._steps = check_every, 0
         self._is_calm = False
 
@@ -55,63 +55,63 @@ class QueueMachine(RuleBasedStateMachine):
 
     def _fated(self, death: tuple[int, bool] | None) -> None:
         if death is not None:
-            self.world.fate.countdown, self.world.fate.after = death
+            self.scenario.fate.countdown, self.scenario.fate.after = death
 
     def _alive(self, *steps: str):
-        executions = [each for each in self.world.machines.executions.values() if each.alive]
+        executions = [each for each in self.scenario.machines.executions.values() if each.alive]
         return [each for each in executions if not steps or each.step in steps]
 
     def _children(self):
-        return [child for child in self.world.machines.children.values() if child.step != "end"]
+        return [child for child in self.scenario.machines.children.values() if child.step != "end"]
 
     @rule(number=NUMBERS, death=DEATHS)
     def push(self, number, death):
         self._fated(death)
-        self.world.push(number, Trigger.MERGE)
+        self.scenario.push(number, Trigger.MERGE)
 
     @rule()
     def look(self):
-        self.world.look()
+        self.scenario.look()
 
     @rule(number=NUMBERS, death=DEATHS)
     def push_after_a_look(self, number, death):
-        self.world.look()
+        self.scenario.look()
         self.push(number, death)
 
     @rule(number=NUMBERS, death=DEATHS)
     def push_by_hand(self, number, death):
         self._fated(death)
-        self.world.push(number, Trigger.MANUAL)
+        self.scenario.push(number, Trigger.MANUAL)
 
     @rule(number=NUMBERS, death=DEATHS)
     def run_again(self, number, death):
         self._fated(death)
-        self.world.run_again(number)
+        self.scenario.run_again(number)
 
-    @precondition(lambda self: self.world.attempted is not None)
+    @precondition(lambda self: self.scenario.attempted is not None)
     @rule(death=DEATHS)
     def run_the_latest_attempt_again(self, death):
         self._fated(death)
-        self.world.run_again(self.world.attempted)
+        self.scenario.run_again(self.scenario.attempted)
 
     @precondition(lambda self: self._children())
     @rule(index=INDEX, answer=st.sampled_from(Answer), by=st.sampled_from(["maintainer", "reviewer"]), death=DEATHS)
     def answer_a_review(self, index, answer, by, death):
         children = self._children()
         self._fated(death)
-        self.world.answer(children[index % len(children)], answer, by)
+        self.scenario.answer(children[index % len(children)], answer, by)
 
     @rule(death=DEATHS)
     def unlock(self, death):
         self._fated(death)
-        self.world.unlock()
+        self.scenario.unlock()
 
     @precondition(lambda self: self._alive())
     @rule(index=INDEX, death=DEATHS)
     def step(self, index, death):
         executions = self._alive()
         self._fated(death)
-        self.world.step(executions[index % len(executions)])
+        self.scenario.step(executions[index % len(executions)])
 
     @precondition(lambda self: self._alive())
     @rule(index=INDEX, count=st.integers(2, 7))
@@ -120,7 +120,7 @@ class QueueMachine(RuleBasedStateMachine):
         for _ in range(count):
             execution = executions[index % len(executions)]
             if execution.alive:
-                self.world.step(execution)
+                self.scenario.step(execution)
 
     @precondition(lambda self: self._alive())
     @rule(index=INDEX, outcome=OUTCOMES, until=st.sampled_from(["wait", "waiting"]))
@@ -131,16 +131,16 @@ class QueueMachine(RuleBasedStateMachine):
         for _ in range(30):
             if not execution.alive or execution.step in {until, "waiting"}:
                 return
-            self.world.step(execution)
+            self.scenario.step(execution)
             for child in self._children():
-                self.world.child_step(child, outcome)
+                self.scenario.child_step(child, outcome)
 
     @precondition(lambda self: self._children())
     @rule(index=INDEX, outcome=OUTCOMES, death=DEATHS)
     def child_step(self, index, outcome, death):
         children = self._children()
         self._fated(death)
-        self.world.child_step(children[index % len(children)], outcome)
+        self.scenario.child_step(children[index % len(children)], outcome)
 
     @precondition(lambda self: self._children())
     @rule(index=INDEX, outcome=OUTCOMES)
@@ -148,14 +148,14 @@ class QueueMachine(RuleBasedStateMachine):
         children = self._children()
         child = children[index % len(children)]
         for _ in range(6):
-            self.world.child_step(child, outcome)
+            self.scenario.child_step(child, outcome)
 
     @precondition(lambda self: self._children())
     @rule(index=INDEX, count=st.integers(2, 5))
     def several_child_steps(self, index, count):
         children = self._children()
         for _ in range(count):
-            self.world.child_step(children[index % len(children)], State.APPLIED)
+            self.scenario.child_step(children[index % len(children)], State.APPLIED)
 
     @precondition(lambda self: self._children())
     @rule(index=INDEX)
@@ -168,20 +168,20 @@ class QueueMachine(RuleBasedStateMachine):
     def crash(self, index, status, is_heard):
         executions = self._alive()
         status = "ABORTED" if self._is_calm else status
-        self.world.crash(executions[index % len(executions)], status)
+        self.scenario.crash(executions[index % len(executions)], status)
         if is_heard:
-            self.world.deliver_closed(-1)
+            self.scenario.deliver_closed(-1)
 
-    @precondition(lambda self: self.world.closed)
+    @precondition(lambda self: self.scenario.closed)
     @rule(index=INDEX, death=DEATHS)
     def hear_of_a_crash(self, index, death):
         self._fated(death)
-        self.world.deliver_closed(index)
+        self.scenario.deliver_closed(index)
 
-    @precondition(lambda self: self.world.closed and not self._is_calm)
+    @precondition(lambda self: self.scenario.closed and not self._is_calm)
     @rule(index=INDEX)
     def never_hear_of_a_crash(self, index):
-        self.world.lose_closed(index)
+        self.scenario.lose_closed(index)
 
     @precondition(lambda self: self._alive("waiting"))
     @rule(index=INDEX)
@@ -190,50 +190,50 @@ class QueueMachine(RuleBasedStateMachine):
         execution = executions[index % len(executions)]
         execution.step, execution.token = "close", ""
 
-    @precondition(lambda self: self.world.unfinished_calls)
+    @precondition(lambda self: self.scenario.unfinished_calls)
     @rule(index=INDEX, death=DEATHS)
     def redeliver(self, index, death):
         self._fated(death)
-        self.world.redeliver(index)
+        self.scenario.redeliver(index)
 
-    @precondition(lambda self: self.world.repeatable and not self._is_calm)
+    @precondition(lambda self: self.scenario.repeatable and not self._is_calm)
     @rule(index=INDEX, death=DEATHS)
     def repeat(self, index, death):
         self._fated(death)
-        self.world.repeat(index)
+        self.scenario.repeat(index)
 
     @precondition(lambda self: not self._is_calm)
     @rule(death=DEATHS)
     def reconcile(self, death):
         self._fated(death)
-        self.world.reconcile()
+        self.scenario.reconcile()
 
     @invariant()
     def nothing_is_lost_or_in_two_places(self):
         self._steps += 1
         if self._steps % self._check_every == 0:
-            self.world.check_always()
-            self.world.check_awake()
+            self.scenario.check_always()
+            self.scenario.check_awake()
 
     def teardown(self):
-        self.world.come_to_rest()
-        self.world.check_always()
-        self.world.check_at_rest()
+        self.scenario.come_to_rest()
+        self.scenario.check_always()
+        self.scenario.check_at_rest()
 
 
-def _run(make_world, number: int, steps: int, check_every: int) -> None:
+def _run(make_scenario, number: int, steps: int, check_every: int) -> None:
     run_state_machine_as_test(
-        lambda: QueueMachine(make_world(), check_every),
+        lambda: QueueMachine(make_scenario(), check_every),
         settings=examples(number, stateful_step_count=steps, suppress_health_check=list(HealthCheck)),
     )
 
 
 @pytest.mark.hypothesis
 def test_no_order_of_events_breaks_the_rules_in_memory():
-    _run(lambda: World(memory_stores()), number=400, steps=50, check_every=1)
+    _run(lambda: Scenario(memory_stores()), number=400, steps=50, check_every=1)
 
 
 @pytest.mark.nightly
 @pytest.mark.hypothesis
 def test_no_order_of_events_breaks_the_rules_in_dynamodb(client):
-    _run(lambda: World(dynamodb_stores(client, new_table(client))), number=1, steps=25, check_every=5)
+    _run(lambda: Scenario(dynamodb_stores(client, new_table(client))), number=1, steps=25, check_every=5)

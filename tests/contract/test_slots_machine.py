@@ -9,7 +9,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from hypothesis.stateful import run_state_machine_as_test as run
 
 from tests.chance import examples
-from tests.contract.slots_world import LIMIT, SlotsWorld
+from tests.contract.slots_scenario import LIMIT, SlotsScenario
 from tests.contract.stores import dynamodb_stores, memory_stores, new_table
 from tidegate.deploys.rules.slots import INSTALLATION
 
@@ -18,11 +18,11 @@ DEATHS = st.none() | st.tuples(st.integers(0, 12), st.booleans())
 
 
 class SlotsMachine(RuleBasedStateMachine):
-    """Rules are what may happen next; the world says what follows and checks it."""
+    """Rules are what may happen next; the scenario says what follows and checks it."""
 
-    def __init__(self, world: SlotsWorld) -> None:
+    def __init__(self, scenario: SlotsScenario) -> None:
         super().__init__()
-        self.world = world
+        self.scenario = scenario
         self.is_calm = False
 
     @initialize(is_calm=st.booleans(), count=st.integers(1, 6))
@@ -30,99 +30,99 @@ class SlotsMachine(RuleBasedStateMachine):
         """When it is calm, nothing happens that only the reconciler repairs."""
         self.is_calm = is_calm
         for _ in range(count):
-            self.world.begin()
+            self.scenario.begin()
 
     def _fated(self, death):
         if death is not None and not self.is_calm:
-            self.world.fate.countdown, self.world.fate.after = death
+            self.scenario.fate.countdown, self.scenario.fate.after = death
 
     def _any(self, index):
-        every = list(self.world.deployed.values())
+        every = list(self.scenario.deployed.values())
         return every[index % len(every)]
 
     @rule()
     def one_more(self):
-        self.world.begin()
+        self.scenario.begin()
 
     @rule(index=INDEX, fails=st.booleans(), death=DEATHS)
     def step(self, index, fails, death):
         self._fated(death)
-        self.world.step(self._any(index), fails=fails)
+        self.scenario.step(self._any(index), fails=fails)
 
     @rule(count=st.integers(1, 3))
     def everybody_steps(self, count):
         for _ in range(count):
-            for one in list(self.world.deployed.values()):
-                self.world.step(one)
+            for one in list(self.scenario.deployed.values()):
+                self.scenario.step(one)
 
     @rule(index=INDEX, death=DEATHS)
     def cancel(self, index, death):
         self._fated(death)
-        self.world.cancel(self._any(index))
+        self.scenario.cancel(self._any(index))
 
     @precondition(lambda self: not self.is_calm)
     @rule(index=INDEX)
     def crash(self, index):
-        self.world.crash(self._any(index))
+        self.scenario.crash(self._any(index))
 
     @rule(index=INDEX, what=st.sampled_from(["begin", "wait", "record"]), death=DEATHS)
     def repeat(self, index, what, death):
         self._fated(death)
-        self.world.repeat(self._any(index), what)
+        self.scenario.repeat(self._any(index), what)
 
     @rule(death=DEATHS)
     def hand_on(self, death):
         self._fated(death)
-        self.world.hand_on()
+        self.scenario.hand_on()
 
     @rule(death=DEATHS)
     def reconcile(self, death):
         self._fated(death)
-        self.world.reconcile()
+        self.scenario.reconcile()
 
     @invariant()
     def nobody_runs_without_a_slot(self):
-        self.world.fate.countdown = None
-        self.world.check_always()
+        self.scenario.fate.countdown = None
+        self.scenario.check_always()
         if self.is_calm:
-            self.world.check_awake()
+            self.scenario.check_awake()
 
     def teardown(self):
-        self.world.come_to_rest(repairs=not self.is_calm)
+        self.scenario.come_to_rest(repairs=not self.is_calm)
 
 
-def _run(make_world, number: int, steps: int) -> None:
+def _run(make_scenario, number: int, steps: int) -> None:
     run(
-        lambda: SlotsMachine(make_world()),
+        lambda: SlotsMachine(make_scenario()),
         settings=examples(number, stateful_step_count=steps, suppress_health_check=list(HealthCheck)),
     )
 
 
 @pytest.mark.hypothesis
 def test_no_order_of_events_breaks_the_rules_in_memory():
-    _run(lambda: SlotsWorld(memory_stores()), number=100, steps=40)
+    _run(lambda: SlotsScenario(memory_stores()), number=100, steps=40)
 
 
 @pytest.mark.nightly
 @pytest.mark.hypothesis
 def test_no_order_of_events_breaks_the_rules_in_dynamodb(client):
-    _run(lambda: SlotsWorld(dynamodb_stores(client, new_table(client))), number=1, steps=20)
+    _run(lambda: SlotsScenario(dynamodb_stores(client, new_table(client))), number=1, steps=20)
 
 
 def test_a_merge_of_300_roots_runs_to_its_end():
-    world = SlotsWorld(memory_stores())
+    scenario = SlotsScenario(memory_stores())
     for _ in range(300):
-        world.begin()
-    for one in world.deployed.values():
-        world.step(one)
-        world.step(one)
-    assert len(world.stores.places.read(INSTALLATION).line) == 300 - LIMIT
-    while any(one.step != "done" for one in world.deployed.values()):
-        before = [(one.step, one.kind) for one in world.deployed.values()]
-        for one in world.deployed.values():
-            world.step(one)
-        world.hand_on()
-        world.check_always()
-        assert before != [(one.step, one.kind) for one in world.deployed.values()], "nobody goes on"
-    assert {each.state.value for each in world.stores.deployments.many(world.deployed).values()} == {"applied"}
-    assert world.stores.places.read(INSTALLATION).is_quiet
+        scenario.begin()
+    for one in scenario.deployed.values():
+        scenario.step(one)
+        scenario.step(one)
+    assert len(scenario.stores.places.read(INSTALLATION).line) == 300 - LIMIT
+    while any(one.step != "done" for one in scenario.deployed.values()):
+        before = [(one.step, one.kind) for one in scenario.deployed.values()]
+        for one in scenario.deployed.values():
+            scenario.step(one)
+        scenario.hand_on()
+        scenario.check_always()
+        assert before != [(one.step, one.kind) for one in scenario.deployed.values()], "nobody goes on"
+    assert {each.state.value for each in scenario.stores.deployments.many(scenario.deployed).values()} == {"applied"}
+    assert scenario.stores.places.read(INSTALLATION).is_quiet

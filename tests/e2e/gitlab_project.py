@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.e2e import modules
-from tests.e2e.patience import eventually
+from tests.e2e.deadlines import eventually
 from tidegate_local.client import LocalCloud
 from tidegate_local.gitlab.client import GitLabClient
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import jwt
 
-from tests.e2e.patience import eventually
+from tests.e2e.deadlines import eventually
 from tidegate_local.client import LocalCloud
 from tidegate_local.forge.client import ForgeClient
 

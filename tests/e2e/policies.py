@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.e2e.patience import eventually
+from tests.e2e.deadlines import eventually
 
 POLICY = """package main
 

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.e2e import modules
+from tests.e2e.deadlines import eventually
 from tests.e2e.installation import Installation
 from tests.e2e.pages import post
-from tests.e2e.patience import eventually
 from tidegate.roots.rules.root import queue_id
 from tidegate_local.forge.client import ForgeClient
 from tidegate_local.forge.git import ENVIRONMENT

@@ -7,9 +7,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from tests.e2e.patience import eventually
+from tests.e2e.deadlines import eventually
 from tests.e2e.project import Project
-from tests.stepfunctions.world import OperatorPorts
+from tests.stepfunctions.scenario import OperatorPorts
 from tidegate.deploys.rules.speculative_plan import LayerState, SpeculativePlan
 from tidegate.pull_requests.rules.record import PullRequestRecord, PullRequestState
 from tidegate.rules.errors import NotFound

@@ -8,12 +8,12 @@ from threading import Barrier
 import httpx
 import pytest
 
+from tests.e2e.deadlines import eventually
 from tests.e2e.modules import thing
 from tests.e2e.pages import SECONDS
-from tests.e2e.patience import eventually
 from tests.e2e.project import title
 from tests.e2e.pulls import open_pull
-from tests.stepfunctions.world import OperatorPorts
+from tests.stepfunctions.scenario import OperatorPorts
 from tidegate.deploys.rules.request import Trigger
 from tidegate.roots.rules.root import queue_id
 

@@ -10,8 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from tests.e2e.deadlines import eventually
 from tests.e2e.modules import thing
-from tests.e2e.patience import eventually
 from tests.e2e.project import has_ended, title, words
 
 

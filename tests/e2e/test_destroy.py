@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.e2e.deadlines import eventually
 from tests.e2e.modules import thing
-from tests.e2e.patience import eventually
 from tests.e2e.project import title, words
 from tests.e2e.pulls import Branch, Pull
 from tidegate.roots.rules.root import queue_id

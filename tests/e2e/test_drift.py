@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
+from tests.e2e.deadlines import eventually
 from tests.e2e.modules import thing
 from tests.e2e.pages import run_tidegate, sign_in
-from tests.e2e.patience import eventually
 from tests.e2e.project import Project, rests
-from tests.stepfunctions.world import OperatorPorts
+from tests.stepfunctions.scenario import OperatorPorts
 from tidegate.config.rules.drift import DriftRecord, DriftState
 from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.state import State, is_final

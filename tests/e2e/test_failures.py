@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from tests.e2e.deadlines import eventually
 from tests.e2e.modules import FAILS_TO_APPLY, thing
-from tests.e2e.patience import eventually
 from tests.e2e.project import title, words
 
 FAILS_TO_INITIALIZE = 'module "gone" {\n  source = "./nowhere"\n}\n'

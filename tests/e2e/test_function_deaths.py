@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from tests.e2e.deadlines import eventually
 from tests.e2e.modules import thing
-from tests.e2e.patience import eventually
 from tests.e2e.project import Project, words
 from tidegate_cdk.function_specs import FUNCTION_OF
 

@@ -10,9 +10,9 @@ from urllib.error import HTTPError
 import pytest
 
 from tests import gitlab_events as events
+from tests.e2e.deadlines import eventually
 from tests.e2e.gitlab_project import Project, confirm, succeeded, waits
 from tests.e2e.installation import job_of
-from tests.e2e.patience import eventually
 from tests.e2e.pulls import gated
 from tidegate_local.client import LocalCloud
 

@@ -7,12 +7,12 @@ import uuid
 
 import pytest
 
+from tests.e2e.deadlines import eventually
 from tests.e2e.gitlab_project import Project, confirm, succeeded
 from tests.e2e.modules import FAILS_TO_APPLY
-from tests.e2e.patience import eventually
 from tests.e2e.policies import POLICY, SETS
 from tests.e2e.project import rests
-from tests.stepfunctions.world import OperatorPorts
+from tests.stepfunctions.scenario import OperatorPorts
 from tidegate.roots.rules.root import schedule_name
 from tidegate.rules.errors import NotFound
 from tidegate_local.client import LocalCloud

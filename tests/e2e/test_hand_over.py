@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tests.e2e.deadlines import eventually
 from tests.e2e.installation import Installation
 from tests.e2e.modules import thing
-from tests.e2e.patience import eventually
 from tests.e2e.project import Project, title
 from tidegate.roots.rules.root import queue_id, worker_name
 from tidegate_local.client import LocalCloud

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.e2e.patience import eventually
+from tests.e2e.deadlines import eventually
 from tests.e2e.project import title, words
 
 pytestmark = pytest.mark.nightly

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.e2e.patience import eventually
+from tests.e2e.deadlines import eventually
 from tests.e2e.project import title, words
 
 SIZES = """

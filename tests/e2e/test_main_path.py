@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from tests.e2e.deadlines import eventually
 from tests.e2e.modules import gated, thing
-from tests.e2e.patience import eventually
 from tests.e2e.project import ALL_THE_WAY, gate_of, has_ended, title, words
 from tidegate_local.forge.client import ForgeAnswered
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import httpx
 import pytest
 
+from tests.e2e.deadlines import eventually
 from tests.e2e.modules import gated, thing
 from tests.e2e.pages import SECONDS, press, run_tidegate, sign_in
-from tests.e2e.patience import eventually
 from tests.e2e.project import gate_of, title
 
 

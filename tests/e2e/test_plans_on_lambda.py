@@ -8,9 +8,9 @@ import pytest
 
 from runner.on_lambda import TRIAL_SECONDS
 from tests.e2e.conftest import denied
+from tests.e2e.deadlines import eventually
 from tests.e2e.installation import Installation
 from tests.e2e.modules import thing
-from tests.e2e.patience import eventually
 from tests.e2e.project import ALL_THE_WAY, cancel, title
 from tests.e2e.pulls import open_pull
 from tidegate.deploys.rules.speculative_plan import LayerState

@@ -6,9 +6,9 @@ import re
 
 import pytest
 
+from tests.e2e.deadlines import eventually
 from tests.e2e.modules import thing
 from tests.e2e.pages import sign_in
-from tests.e2e.patience import eventually
 from tests.e2e.pulls import Pull, open_pull
 
 pytestmark = pytest.mark.nightly

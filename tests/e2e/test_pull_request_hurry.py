@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.e2e.deadlines import eventually
 from tests.e2e.modules import thing
-from tests.e2e.patience import eventually
 from tests.e2e.pulls import edit, gated, open_pull, planning
 from tidegate.deploys.rules.speculative_plan import LayerState
 

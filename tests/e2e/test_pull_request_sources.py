@@ -6,11 +6,11 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from tests.e2e.deadlines import eventually
 from tests.e2e.installation import job_of
 from tests.e2e.modules import thing
-from tests.e2e.patience import eventually
 from tests.e2e.pulls import Pull, edit, open_pull
-from tests.stepfunctions.world import OperatorPorts
+from tests.stepfunctions.scenario import OperatorPorts
 from tidegate.deploys.rules.speculative_plan import LayerState
 
 PLANNED = LayerState.PLANNED

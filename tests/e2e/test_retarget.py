@@ -7,8 +7,8 @@ from datetime import datetime
 
 import pytest
 
+from tests.e2e.deadlines import eventually
 from tests.e2e.modules import thing
-from tests.e2e.patience import eventually
 from tests.e2e.policies import POLICY, SETS, standing
 from tests.e2e.pulls import Pull, open_pull
 from tidegate.deploys.rules.speculative_plan import LayerState

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.e2e.deadlines import eventually
 from tests.e2e.modules import gated, thing
-from tests.e2e.patience import eventually
 from tests.e2e.project import at_the_gate, gate_of, title, words
 
 

@@ -8,11 +8,11 @@ import uuid
 import httpx
 import pytest
 
+from tests.e2e.deadlines import eventually
 from tests.e2e.installation import Installation
 from tests.e2e.modules import gated, thing
-from tests.e2e.patience import eventually
 from tests.e2e.project import Project, gate_of, words
-from tests.stepfunctions.world import OperatorPorts, events_of
+from tests.stepfunctions.scenario import OperatorPorts, events_of
 from tidegate.deploys.rules.slots import INSTALLATION
 from tidegate.deploys.rules.state import State
 from tidegate_local.client import LocalCloud

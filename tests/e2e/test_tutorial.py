@@ -11,8 +11,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.e2e.deadlines import DEADLINE, eventually
 from tests.e2e.pages import SECONDS, press
-from tests.e2e.patience import DEADLINE, eventually
 from tests.local.ports import free_ports
 from tidegate_local.forge.pages.visit import COOKIE
 

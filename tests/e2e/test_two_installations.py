@@ -14,9 +14,9 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.e2e.conftest import denied
+from tests.e2e.deadlines import eventually
 from tests.e2e.installation import Installation
 from tests.e2e.modules import thing
-from tests.e2e.patience import eventually
 from tests.e2e.project import Project
 from tidegate_local.client import LocalCloud
 

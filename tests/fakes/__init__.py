@@ -9,25 +9,15 @@ from tests.fakes.drifts import (
     MemorySchedules,
 )
 from tests.fakes.forge import MemoryForge, MemoryForgeDeliveries
-from tests.fakes.lines import MemoryQueueSnapshots
 from tests.fakes.organization import MemoryOrganizationFile
 from tests.fakes.plan_slots import MemoryPlanSlots
 from tests.fakes.pull_requests import (
     MemoryPullRequests,
     MemorySpeculativePlans,
 )
+from tests.fakes.queue_snapshots import MemoryQueueSnapshots
 from tests.fakes.repository_index import MemoryRepositoryIndex
-from tests.fakes.stores import (
-    MemoryCheckRuns,
-    MemoryDeliveries,
-    MemoryDeployments,
-    MemoryDeployQueues,
-    MemoryJobLogs,
-    MemoryJobs,
-    MemoryPlanRunners,
-)
-from tests.fakes.witness import MemoryWebhookVerifier
-from tests.fakes.world import (
+from tests.fakes.scenario import (
     MemoryArtifacts,
     MemoryAuditLog,
     MemoryClock,
@@ -37,6 +27,16 @@ from tests.fakes.world import (
     MemoryRunners,
     MemoryWorkflows,
 )
+from tests.fakes.stores import (
+    MemoryCheckRuns,
+    MemoryDeliveries,
+    MemoryDeployments,
+    MemoryDeployQueues,
+    MemoryJobLogs,
+    MemoryJobs,
+    MemoryPlanRunners,
+)
+from tests.fakes.webhook_verifier import MemoryWebhookVerifier
 
 __all__ = [
     "MemoryArtifacts",

@@ -35,8 +35,8 @@ from tests.fakes import (
 )
 from tests.fakes.accounts import MemoryAccounts
 from tests.fakes.change_sets import MemoryChangeSets
-from tests.fakes.lines import MemoryQueueSnapshots
 from tests.fakes.policies import MemoryOrganizationPolicies
+from tests.fakes.queue_snapshots import MemoryQueueSnapshots
 from tests.fakes.redeliveries import MemoryRedeliveries
 from tests.fakes.sign_outs import MemorySignOuts
 from tidegate.ports import Ports
@@ -58,8 +58,8 @@ ENVIRONMENT = {
 
 
 def port(name: str) -> Any:
-    """Return a property of a world: the port ``name`` of its ``ports``."""
-    return property(lambda world: getattr(world.ports, name))
+    """Return a property of a scenario: the port ``name`` of its ``ports``."""
+    return property(lambda scenario: getattr(scenario.ports, name))
 
 
 def memory_ports(settings: dict[str, str] | None = None, **given: Any) -> Ports:

@@ -8,7 +8,7 @@ from datetime import datetime
 import pytest
 
 from tests.builders import deployment_in
-from tests.e2e.patience import eventually
+from tests.e2e.deadlines import eventually
 from tests.forge.published import operation_of, validate
 from tests.instants import utc
 from tidegate.deploys.rules.state import State

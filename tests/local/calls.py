@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 
-from tests.local.patience import until
+from tests.local.deadlines import until
 
 
 def invoke(cloud, **event):

@@ -13,7 +13,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from tests.local.calls import ended, invoke, kept, start, token_of
-from tests.local.patience import until
+from tests.local.deadlines import until
 
 pytestmark = [pytest.mark.nightly, pytest.mark.cloud]
 

@@ -10,7 +10,7 @@ import pytest
 from moto import mock_aws
 
 from tests.contract.stores import TABLE
-from tests.local.patience import until
+from tests.local.deadlines import until
 from tidegate.aws.boto import client
 from tidegate.deploys.adapters.jobs import DynamoJobLogs
 from tidegate.deploys.rules.job import log_key

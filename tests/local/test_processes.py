@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.local.patience import until
+from tests.local.deadlines import until
 from tidegate_local.client import LocalCloud
 from tidegate_local.processes.process_supervisor import ProcessSupervisor
 

@@ -20,7 +20,7 @@ from runner.job_record import JobNotForUs, JobRecord, runner_name
 from runner.log import JobLog
 from runner.log_store import LogSender
 from runner.masking import Masker
-from tests.e2e.patience import eventually
+from tests.e2e.deadlines import eventually
 from tests.http_server import server
 from tidegate.aws.client import Aws
 from tidegate.deploys.adapters.job_items import RECORD, job_key

@@ -1,0 +1,251 @@
+"""Comments that confirm, reject or cancel, from their words to what comes of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.builders import (
+    NOW,
+    REPOSITORY,
+    amended,
+    any_artifact,
+    any_deployment,
+    any_plan,
+    any_pull_request_record,
+    any_review,
+    any_root,
+    deployment_in,
+    seen,
+    sha,
+)
+from tests.fakes.ports import memory_ports
+from tests.unit.deploys.cancel_scenario import LATER, CancelScenario
+from tidegate.comments.answer_comment import Comment
+from tidegate.comments.decide_by_comment import decide_by_comment
+from tidegate.comments.dispatch_comment import dispatch_comment
+from tidegate.comments.rules.command import Command, Verb
+from tidegate.deploys.rules.origin import Destruction
+from tidegate.deploys.rules.request import Trigger
+from tidegate.deploys.rules.state import State
+from tidegate.deploys.rules.waiting import AfterGate, Gate
+from tidegate.ports import Delivery
+from tidegate.pull_requests.rules.record import Applying
+from tidegate.rules.access import Access
+
+NUMBER, EARLIER = 5, "2026-03-02T07:59:59.000000+00:00"
+DIGEST = any_plan().file.sha256
+
+
+class DecidedScenario(CancelScenario):
+    """A merged pull request that people comment on."""
+
+    def __post_init__(self):
+        super().__post_init__()
+        self.said = 0
+        self.forge.seen[NUMBER] = seen(merged=True, is_open=False, merge_sha=sha(1))
+
+    def say(self, text, by="reviewer", written_at=LATER, delivery=None, **fields):
+        self.said += 1
+        where = {"repository": REPOSITORY, "pull_request": NUMBER, "comment": 70 + self.said}
+        stored = delivery or Delivery(
+            f"decision-{self.said}",
+            "decision",
+            {**where, "text": text, "sender": by, "written_at": written_at, **fields},
+            LATER,
+        )
+        self.deliveries.store(stored)
+        return decide_by_comment(self.ports, stored)
+
+    def waiting(self, root="network", digest=DIGEST, state=State.AWAITING_REVIEW, **fields):
+        plan = any_plan(file=any_artifact(sha256=digest))
+        one = deployment_in(state, root=any_root(name=root), plan=plan, **fields)
+        return self.in_flight(replace(one, id=f"{root}-{fields.get('stack', '1')}"))
+
+    @property
+    def reply(self):
+        return self.forge.comments[-1][1]
+
+
+@pytest.fixture
+def scenario():
+    return DecidedScenario()
+
+
+@pytest.mark.parametrize("roots", ["", "-p network "])
+def test_the_plan_that_a_comment_names_is_confirmed(scenario, roots):
+    one = scenario.waiting()
+    scenario.say(f"tidegate confirm {roots}{DIGEST[:12].upper()}")
+    now = scenario.now(one)
+    assert (now.state, now.review.by, now.review.at) == (State.APPROVED, "reviewer", LATER)
+    assert "✅ reviewer confirmed the plan" in scenario.reply
+
+
+def test_a_comment_that_names_no_plan_confirms_none_and_is_told_how_to(scenario):
+    one, other = scenario.waiting(), scenario.waiting("app", "cd" * 32)
+    scenario.say("tidegate confirm")
+    assert {scenario.now(each).state for each in (one, other)} == {State.AWAITING_REVIEW}
+    assert f"`tidegate confirm -p network {DIGEST[:16]}`" in scenario.reply
+    assert f"`tidegate confirm -p app {'cd' * 8}`" in scenario.reply
+
+
+def test_another_plan_than_the_one_that_waits_is_not_confirmed(scenario):
+    one = scenario.waiting()
+    scenario.say(f"tidegate confirm {'cd' * 8}")
+    assert scenario.now(one).state is State.AWAITING_REVIEW
+    assert f"`tidegate confirm -p network {DIGEST[:16]}`" in scenario.reply
+
+
+@pytest.mark.parametrize("written_at", [EARLIER, ""])
+def test_a_comment_that_was_written_before_the_plan_was_shown_does_not_confirm_it(scenario, written_at):
+    one = scenario.waiting(review=any_review(asked_at=NOW))
+    scenario.say(f"tidegate confirm {DIGEST}", written_at=written_at)
+    assert scenario.now(one).state is State.AWAITING_REVIEW
+    assert "This comment is older than the plan" in scenario.reply
+
+
+@pytest.mark.parametrize("text", [f"tidegate confirm {DIGEST}", "tidegate reject", "tidegate cancel"])
+def test_whom_no_rule_names_decides_nothing(scenario, text):
+    one = scenario.waiting(access=Access(review=("team:sre",)))
+    scenario.say(text)
+    assert scenario.now(one) == one
+    assert "Only team:sre can review" in scenario.reply
+
+
+def test_a_plan_is_rejected_where_only_one_waits(scenario):
+    one = scenario.waiting()
+    scenario.say("tidegate reject")
+    assert (scenario.now(one).state, scenario.now(one).review.by) == (State.REJECTED, "reviewer")
+    assert "🚫" in scenario.reply
+
+
+def test_of_several_that_wait_the_one_that_is_named_is_rejected(scenario):
+    one, other = scenario.waiting(), scenario.waiting("app")
+    scenario.say("tidegate reject")
+    assert {scenario.now(each).state for each in (one, other)} == {State.AWAITING_REVIEW}
+    assert "`tidegate reject -p app`" in scenario.reply
+    scenario.say("tidegate reject -p app")
+    assert (scenario.now(one).state, scenario.now(other).state) == (State.AWAITING_REVIEW, State.REJECTED)
+
+
+@pytest.mark.parametrize("state", [State.GATED, State.BLOCKED, State.AWAITING_REQUIREMENTS])
+def test_what_waits_at_a_gate_is_rejected_there(scenario, state):
+    one = scenario.waiting(state=state, gate=Gate("g", NOW))
+    scenario.say("tidegate reject")
+    assert "reviewer rejected" in scenario.reply
+    now = scenario.now(one)
+    assert (now.gate.next, now.gate.by, now.gate.at) == (AfterGate.REJECTED, "reviewer", LATER)
+
+
+def test_all_of_a_pull_request_that_wait_or_plan_are_cancelled_and_applies_only_if_that_is_said(scenario):
+    one, applying = scenario.waiting(), scenario.applying()
+    app = scenario.waiting("app", state=State.PLANNING)
+    scenario.say("tidegate cancel")
+    assert [scenario.now(each).state for each in (one, app)] == [State.CANCELLED] * 2
+    assert scenario.now(applying).outcome.cancelled is None
+    assert "partly changed" in scenario.reply
+    scenario.say("tidegate cancel --apply")
+    assert scenario.now(applying).outcome.cancelled.by == "reviewer"
+
+
+@pytest.mark.parametrize("cancelled", [True, False])
+def test_the_answer_to_a_cancel_tells_what_became_of_the_pull_requests_plans(scenario, cancelled):
+    scenario.say("tidegate cancel", plans="That became of them", plans_cancelled=cancelled)
+    assert "That became of them" in scenario.reply
+    assert ("Nothing was done" in scenario.reply) is not cancelled
+    assert ("🛑" in scenario.reply) is cancelled
+
+
+@pytest.mark.parametrize("access", [None, Access(review=("team:sre",))])
+def test_plans_and_deployments_are_cancelled_by_one_comment_each_by_its_own_rule(scenario, access):
+    one = scenario.waiting(access=access)
+    told = scenario.say("tidegate cancel", plans="Plans are cancelled", plans_cancelled=True)
+    assert (scenario.now(one).state is State.CANCELLED) is (access is None)
+    assert "Plans are cancelled" in told
+    assert "`network`: " in scenario.reply
+    assert "Plans are cancelled" in scenario.reply
+    assert not scenario.forge.reactions
+
+
+def test_what_became_of_plans_is_told_also_where_the_forge_has_no_such_pull_request(scenario):
+    scenario.forge.seen.clear()
+    scenario.say("tidegate cancel", plans="Plans are cancelled", plans_cancelled=True)
+    assert "There is no pull request" in scenario.reply
+    assert "Plans are cancelled" in scenario.reply
+
+
+def test_one_root_is_cancelled_by_its_name(scenario):
+    one, other = scenario.waiting(), scenario.waiting("app")
+    scenario.say("tidegate cancel -p app")
+    assert (scenario.now(one).state, scenario.now(other).state) == (State.AWAITING_REVIEW, State.CANCELLED)
+
+
+@pytest.mark.parametrize(
+    ("fields", "is_meant"),
+    [
+        ({"revision": any_deployment(1).revision}, True),
+        ({"revision": any_deployment(2).revision}, False),
+        ({"revision": any_deployment(2).revision, "pull_request": NUMBER}, True),
+        ({"revision": any_deployment(2).revision, "id": "kept"}, True),
+        ({"revision": any_deployment(2).revision, "rerun_of": "kept", "trigger": Trigger.RERUN}, True),
+        ({"revision": any_deployment(2).revision, "pull_request": 6}, False),
+        ({"revision": any_deployment(2).revision, "destroy": Destruction("last", asked_on=NUMBER)}, True),
+        ({"revision": any_deployment(2).revision, "destroy": Destruction("last", asked_on=6)}, False),
+        ({"repository": "acme/other"}, False),
+    ],
+)
+def test_deployments_of_its_merge_and_of_its_head_are_meant_and_no_others(scenario, fields, is_meant):
+    scenario.pull_requests.save(any_pull_request_record(NUMBER, deploys=(Applying("network", "default", "kept"),)))
+    one = scenario.in_flight(amended(deployment_in(State.AWAITING_REVIEW), **fields))
+    scenario.say("tidegate reject")
+    assert (scenario.now(one).state is State.REJECTED) is is_meant
+
+
+@pytest.mark.parametrize("text", ["tidegate confirm", "tidegate reject -p app", "tidegate cancel"])
+def test_where_nothing_waits_that_is_said(scenario, text):
+    scenario.put(deployment_in(State.APPLIED))
+    scenario.say(text)
+    assert "**Nothing was done.** No" in scenario.reply
+
+
+def test_a_pull_request_that_the_forge_does_not_have_is_answered(scenario):
+    scenario.forge.seen.clear()
+    scenario.say("tidegate cancel")
+    assert "There is no pull request" in scenario.reply
+
+
+def test_what_cannot_be_read_is_answered(scenario):
+    scenario.say("tidegate confirm it")
+    assert "is not a plan digest" in scenario.reply
+
+
+def test_a_comment_that_is_received_again_is_answered_once(scenario):
+    scenario.waiting()
+    stored = Delivery(
+        "decision-x",
+        "decision",
+        {
+            "repository": REPOSITORY,
+            "pull_request": NUMBER,
+            "comment": 71,
+            "text": "tidegate reject",
+            "sender": "reviewer",
+            "written_at": LATER,
+        },
+        LATER,
+    )
+    scenario.say("", delivery=stored)
+    scenario.say("", delivery=stored)
+    assert len(scenario.forge.comments) == 1
+
+
+def test_a_comment_is_handed_over_as_it_was_written():
+    ports = memory_ports()
+    comment = Comment("guid", REPOSITORY, NUMBER, 70, "tidegate reject", "reviewer", LATER, NOW)
+    told = dispatch_comment(ports, comment, Command(Verb.REJECT))
+    (sent,) = ports.events.sent
+    assert (sent.id, sent.event, sent.received_at) == ("decision-guid", "decision", LATER)
+    assert Comment.of(replace(sent, id="guid")) == comment
+    assert ports.deliveries.is_queued(sent.id)
+    assert sent.id in told.text
