@@ -17,13 +17,13 @@ _ID = re.compile(r"[A-Za-z0-9-]{1,80}")
 
 
 def cursor(history: str, requested_at: datetime, deployment: str) -> str:
-    """Return the place after ``deployment`` in ``history`` (the name of the list)."""
+    """Return the cursor after ``deployment`` in ``history`` (the name of the list)."""
     place = json.dumps([_mark(history), timestamp_text(requested_at), deployment], separators=(",", ":"))
     return urlsafe_b64encode(place.encode()).decode().rstrip("=")
 
 
 def place(history: str, after: str) -> tuple[datetime, str]:
-    """Return what ``cursor`` was made of, time and deployment. Raise NotFound for what is no place in ``history``."""
+    """Return a cursor's time and deployment. Raise NotFound for one that is not of ``history``."""
     found = _read(after) if len(after) <= _MAXIMUM else None
     if found is None or found[0] != _mark(history) or not _ID.fullmatch(found[2]):
         raise NotFound("page", after[:_MAXIMUM])

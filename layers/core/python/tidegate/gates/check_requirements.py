@@ -21,7 +21,7 @@ from tidegate.rules.permission import Permission
 from tidegate.vcs.find_makers import makers
 from tidegate.vcs.rules.pull_request import PullRequest, PullRequestSpec
 
-#: Later than every review: when a pull request was pointed at a base branch that nobody has taken notice of yet.
+#: Later than every review: when the base branch changed but Tidegate has not processed that yet.
 _NOT_SEEN_YET = datetime.max.replace(tzinfo=UTC)
 
 
@@ -103,7 +103,7 @@ class RequirementsChecker:
         return found[0].spec if found else None
 
     def _base_since(self, pull_request: PullRequest, record: PullRequestSpec | None) -> datetime | None:
-        """Return since when it goes to its base branch, as far as that matters and is known."""
+        """Return since when it has its base branch, if that matters and is known."""
         if record is None or not self.merged:
             return None
         return record.base_since if record.base == pull_request.base_branch else _NOT_SEEN_YET

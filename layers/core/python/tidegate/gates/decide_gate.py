@@ -38,14 +38,14 @@ def decide_gate(ports: Ports, deployment: str, answer: GateAnswer, by: str, at: 
 
 
 def reject_gate(ports: Ports, deployment: str, by: str, at: datetime) -> Decision:
-    """End a deployment as rejected. Its queue's worker records and audits it, once the gate's token is settled."""
+    """Reject a deployment at its gate. Its queue's worker records and audits that after the token is settled."""
     if ports.deployments.get(deployment).state is State.AWAITING_REQUIREMENTS:
         return decide_requirements(ports, deployment, GateAnswer.REJECT, by, at)
     return deciding_again(lambda: _reject(ports, deployment, by, at))
 
 
 def retry_gate(ports: Ports, deployment: str, by: str, at: datetime) -> Decision:
-    """Have what blocks a deployment run again, also what blocks what it waits for."""
+    """Run again what blocks a deployment, directly or through its dependencies."""
     blocked = ports.deployments.get(deployment)
     refusal = _refusal(blocked)
     if blocked.gate is None or refusal is not None:

@@ -99,7 +99,7 @@ def _override(ports: Ports, deployment: Deployment, by: str, at: datetime, reaso
 
 
 def _audited(ports: Ports, deployment: Deployment, at: datetime) -> Deployment:
-    """Tell the audit topic before anything follows. Raise CloudUnavailable."""
+    """Audit the decision before it takes effect. Raise CloudUnavailable."""
     message = audit_message(deployment, OVERRIDDEN, at)
     audit_first(ports.audit, message)
     return with_audited(deployment, message)

@@ -165,8 +165,8 @@ def _passed(ports: Ports, deployment: Deployment, at: datetime) -> Deployment:
 
 
 def _still_there(ports: Ports, approved: Deployment, at: datetime) -> Deployment:
-    """Return the deployment if its commit is on its branch. Raise CommitLeftBranch: how it ends is decided then."""
-    if approved.outcome.ending is not None:  # That was decided before, whatever came back since.
+    """Return the deployment if its commit is on its branch. Raise CommitLeftBranch after deciding its ending."""
+    if approved.outcome.ending is not None:  # An earlier decision stays, even if the commit came back.
         raise CommitLeftBranch(approved.outcome.ending.reason)
     left = left_branch(ports, approved)
     if left:
@@ -177,7 +177,7 @@ def _still_there(ports: Ports, approved: Deployment, at: datetime) -> Deployment
 
 
 def _fulfilled(ports: Ports, approved: Deployment, at: datetime) -> Deployment:
-    """Return the deployment if all is there that its root requires. Raise RequirementsMissing: it waits then."""
+    """Return the deployment if its requirements are met. Raise RequirementsMissing: it waits then."""
     missing = missing_requirements(ports, approved)
     if missing:
         ports.event_publisher.changed(ports.deployments.save(waiting(approved, missing, at)))

@@ -233,7 +233,7 @@ class WithToken(Message):
 
     @property
     def attempt(self) -> str:
-        """What sorts after the same of every earlier attempt."""
+        """A key that sorts after every earlier attempt."""
         entered = timestamp_text(self.entered) if self.entered else ""
         return f"{entered}#{self.retry:03}"
 

@@ -174,7 +174,7 @@ def _id(deployment: Deployment | None) -> str:
 
 
 def _may_be(deployment: Deployment, record: PullRequestRecord, key: Key) -> bool:
-    """Tell whether a deployment may be of a root of the merge: of a push that came about then, or after it."""
+    """Tell whether a deployment may contain the merge: its push is from about then, or later."""
     since = (record.closed_at or LONG_AGO) + timedelta(microseconds=-_BEFORE)
     return deployment.request.trigger is Trigger.MERGE and deployment.stack == key[1] and deployment.request.at >= since
 

@@ -317,7 +317,7 @@ def _push(delivery: Delivery) -> Push:
 
 
 def _just_before(at: datetime) -> datetime:
-    """Return a moment before: what was pushed earlier goes first, and does not count as the newest commit."""
+    """Return a time just before: an earlier push goes first, and is not the newest commit."""
     return at - timedelta(microseconds=_BEFORE_MICROSECONDS)
 
 

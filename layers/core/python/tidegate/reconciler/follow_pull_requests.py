@@ -41,7 +41,7 @@ def follow_pull_requests(ports: Ports, turn: ReconcilerPass) -> int:
 
 
 def _missed(ports: Ports, repository: KnownRepository, known: Iterable[int], now: datetime) -> Iterable[Delivery]:
-    """Return a delivery for each pull request that is open and otherwise, or open in its record only."""
+    """Return a delivery for each open pull request that differs from its record, or that is open only in its record."""
     try:
         found = ports.pull_request_reader.open_pull_requests(repository.name)
     except (NotFound, ForgeRefused):

@@ -50,7 +50,7 @@ def _is_stored(ports: Ports, guid: str) -> bool:
 
 
 def is_due(asked: Asked | None, now: datetime) -> bool:
-    """Tell whether it is time to ask (again): ever more rarely, and not for ever."""
+    """Tell whether to request it (again): with growing intervals, and not forever."""
     if asked is None:
         return True
     waited = (now - asked.at).total_seconds()

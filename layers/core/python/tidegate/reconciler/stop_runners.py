@@ -35,7 +35,7 @@ def _status(ports: Ports, job: str) -> JobStatus | None:
 
 
 def _awaited(ports: Ports, owner: str, kind: JobKind, job: str) -> tuple[bool, datetime | None]:
-    """Return whether the job's result is waited for, and when that last changed."""
+    """Return whether the job's result is awaited, and when that last changed."""
     try:
         if kind is JobKind.SPECULATE:
             layer = ports.speculative_plans.get(owner)

@@ -26,7 +26,7 @@ class Glance:
 
 
 def glance(views: Sequence[RootView], now: datetime) -> Glance:
-    """Return what a list of repositories tells of one. What was left alone for half a year needs nobody."""
+    """Return a repository's summary. A root without activity for half a year needs nobody."""
     active = [view for view in views if not is_resting(view, now)]
     found = {need: tuple(view for view in active if need in _needs(view)) for need in Need}
     return Glance(

@@ -129,13 +129,13 @@ class DriftRecord:
 
 
 def begun(record: DriftRecord, execution: str, at: datetime) -> DriftRecord:
-    """Return the record of a schedule whose run ``execution`` begins."""
+    """Return the record of a schedule when its run ``execution`` begins."""
     former = tuple(dict.fromkeys((*record.former, *record.layers)))
     return replace(record, execution=execution, started_at=at, layers=(), former=former)
 
 
 def found(record: DriftRecord, layers: Iterable[SpeculativePlan], at: datetime) -> DriftRecord:
-    """Return the record with what its plans came to. What drifted before has drifted since then."""
+    """Return the record with the results of its plans. Continuing drift keeps its start."""
     before = {each.key: each for each in record.findings}
     findings = [_finding(each, before.get((each.root.name, each.stack)), at) for each in layers]
     return replace(record, findings=tuple(sorted(findings, key=_by_importance)), ended_at=at)

@@ -31,7 +31,7 @@ def put_new(deployment: Deployment) -> dict[str, Any]:
     key = {"pk": deployment_key(deployment.id), "sk": RECORD}
     requested_at = timestamp_text(deployment.request.at)
     open_ = {"open": OPEN_DEPLOYMENTS, "open_since": requested_at}
-    # What the indexes of lists are sorted by: no key can lie in a value of the record.
+    # The sort key of the list indexes. Values of the record must not contain keys.
     sorted_by = {"queue": deployment.queue, "requested_at": requested_at}
     item = {**pack(deployment), **key, **open_, **sorted_by}
     return {"Item": to_item(item), "ConditionExpression": "attribute_not_exists(pk)"}

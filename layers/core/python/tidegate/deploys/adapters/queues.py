@@ -203,7 +203,7 @@ def _remove_waiting(queue: str, waiting: Waiting) -> dict[str, Any]:
 
 
 def _lengthen(queue: str, since: datetime, seen: QueueHead | None) -> dict[str, Any]:
-    """Return the update of a head for one more in the queue. It also gets its place in the index of roots."""
+    """Return the head's update for one more deployment. It also adds the head to the index of roots."""
     head = QueueHead(queue)
     condition, of_seen = _unchanged(seen) if seen else (None, {})
     return {

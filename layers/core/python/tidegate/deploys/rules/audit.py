@@ -178,7 +178,7 @@ def _digest(text: str) -> str:
 
 
 def unconfirmed_message(delivery: str, repository: str, by: str, reason: str, at: datetime) -> AuditMessage:
-    """Return the message that a webhook told of something in somebody's name that the forge does not confirm."""
+    """Return the message that a webhook event with a person's name is not confirmed by the VCS provider."""
     event = f"{delivery}:{UNCONFIRMED}"
     body = {
         "version": AUDIT_VERSION,
@@ -196,6 +196,6 @@ def unconfirmed_message(delivery: str, repository: str, by: str, reason: str, at
 
 
 def with_audited(deployment: Deployment, message: AuditMessage) -> Deployment:
-    """Return the record that says that the topic took ``message``."""
+    """Return the record after the topic accepted ``message``."""
     audited = Audited(message.event, message.state, timestamp_from(message.body["at"]))
     return replace(deployment, audited=(*deployment.audited, audited))

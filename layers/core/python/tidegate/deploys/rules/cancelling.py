@@ -78,7 +78,7 @@ def not_cancelled(deployment: Deployment) -> Deployment:
 
 
 def cancelled(deployment: Deployment, by: str, at: datetime) -> Deployment:
-    """Return the record by which a deployment ends as cancelled: the audit topic has yet to hear of it."""
+    """Return the record that ends as cancelled; the audit topic has not received it yet."""
     told = deployment.outcome.cancelled or Cancellation(by, at)
     return replace(
         deployment,
@@ -87,7 +87,7 @@ def cancelled(deployment: Deployment, by: str, at: datetime) -> Deployment:
 
 
 def interrupted(deployment: Deployment, by: str, at: datetime) -> Deployment:
-    """Return the record of a deployment whose apply somebody interrupts."""
+    """Return the record of a deployment whose apply is to be interrupted."""
     return replace(deployment, outcome=replace(deployment.outcome, cancelled=Cancellation(by, at)), changed_at=at)
 
 

@@ -48,7 +48,7 @@ class Deployment:
     changed_at: datetime | None = None
     #: Since when it waits for a concurrency slot, None if it does not.
     slot_since: datetime | None = None
-    #: How often it was saved: who saves it must have read the newest.
+    #: Counts saves: a save must be based on the newest record.
     version: int = 0
     #: One step for each state, including the first.
     history: tuple[Step, ...] = ()
@@ -87,7 +87,7 @@ class Deployment:
         return self.review.by if self.review is not None and self.review.approved is False else None
 
     def moved(self, state: State, at: datetime, reason: str = "", by: str = "") -> Deployment:
-        """Return the record after the step to ``state``. Raise ValueError for a step that may not be."""
+        """Return the record after the step to ``state``. Raise ValueError for an invalid step."""
         if not may_follow(self.state, state):
             raise ValueError(f"{self.id} cannot go from {self.state} to {state}")
         history = (*self.history, Step(state, at, by, reason))

@@ -370,7 +370,7 @@ def _after(deployment: Deployment, opening: Opening) -> AfterGate:
 
 
 def _planned_since(deployment: Deployment) -> datetime:
-    """Return when the plan began: what is applied from then on, it may not have seen."""
+    """Return when the plan began: it may miss anything applied later."""
     began = [step.at for step in deployment.history if step.state is State.PLANNING]
     return began[-1] if began else LONG_AGO
 

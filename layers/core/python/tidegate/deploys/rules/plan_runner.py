@@ -85,7 +85,7 @@ def form_of(job: Job, function: str) -> str:
 
 
 def kept(limit: Limit, form: str, now: datetime) -> OnFargate:
-    """Return what is remembered of a root of which a plan has met a limit."""
+    """Return what is stored about a root whose plan exceeded a limit."""
     until = now + timedelta(days=KEPT_DAYS)
     return OnFargate(limit, form, now, until)
 
@@ -103,7 +103,7 @@ class Where:
 
 
 def where(left: Limit | None, remembered: OnFargate | None, now: datetime) -> Where:
-    """Decide where a plan runs. ``left`` is the limit that the attempt before it has met on Lambda."""
+    """Decide where a plan runs. ``left`` is the limit that the previous attempt exceeded on Lambda."""
     if left is not None:
         return Where(PlanRunner.FARGATE, f"This plan moved from Lambda to Fargate: {left}.", left)
     if remembered is None or now >= remembered.until:

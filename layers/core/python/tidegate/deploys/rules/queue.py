@@ -199,7 +199,7 @@ _RERUN_OF_MANUAL = 1
 
 
 def order(waiting: Waiting) -> tuple[int, datetime, str]:
-    """Sort key of the queue: manual, then run again, then merged, then drift; in each first in, first out."""
+    """Sort key of the queue: manual, re-run, merge, drift; each first in, first out."""
     rank = _RERUN_OF_MANUAL if waiting.reruns_manual else _RANKS[waiting.trigger]
     return (rank, waiting.requested_at, waiting.deployment)
 
@@ -346,7 +346,9 @@ def _as_deployed(deployment: Deployment) -> Deployed:
 
 
 def lock_when_let_in(deployment: Deployment, lock: Lock | None, at: datetime) -> Lock | None:
-    """Return the queue's lock once ``deployment`` is admitted: one by hand locks, so that no merge undoes it unseen."""
+    """Return the queue's lock once ``deployment`` is admitted: a manual one locks, so that no merge silently reverts
+    it.
+    """
     if deployment.request.trigger is not Trigger.MANUAL:
         return lock
     found = by_hand(lock) if lock is None or lock.unlocking else replace(lock, before=by_hand(lock.before))
@@ -369,7 +371,7 @@ def by_hand(lock: Lock | None) -> Lock | None:
 
 
 def lock_after(unlocked: Lock, at: datetime) -> Lock | None:
-    """Return the lock that holds once another was taken away: one by hand that has not ended is another one."""
+    """Return the lock that remains after one was removed: a lock by hand that has not expired."""
     found = by_hand(unlocked.before)
     return None if found is None or (found.expires_at and found.expires_at <= at) else found
 

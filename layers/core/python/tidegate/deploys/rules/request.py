@@ -51,7 +51,7 @@ class Rerun:
     of: str | None = None
     #: Whether the first of them was manual.
     manual: bool = False
-    #: When the first of them was asked for.
+    #: When the first of them was requested.
     first_requested_at: datetime | None = None
     #: When one of them last may have changed infrastructure.
     touched_at: datetime | None = None

@@ -43,12 +43,12 @@ def waits(deployment: Deployment) -> bool:
 
 
 def expires_at(gate: Gate) -> datetime:
-    """Return when nobody waits any more."""
+    """Return when the wait expires."""
     return gate.since + timedelta(days=REQUIREMENTS_DAYS)
 
 
 def waiting(approved: Deployment, missing: MissingBeforeApply, at: datetime) -> Deployment:
-    """Return the record of a deployment of which something is missing: it waits."""
+    """Return the record of a deployment with missing requirements: it waits."""
     moved = approved.moved(State.AWAITING_REQUIREMENTS, at, _why(missing))
     return replace(
         moved,
@@ -58,7 +58,7 @@ def waiting(approved: Deployment, missing: MissingBeforeApply, at: datetime) -> 
 
 
 def looked_at(deployment: Deployment, missing: MissingBeforeApply, at: datetime) -> Deployment:
-    """Return the record of a deployment that waits, after a look at what is missing now: nothing lets it go on."""
+    """Return the record after a check at which requirements are still missing."""
     if not waits(deployment) or deployment.gate is None:
         return deployment
     found = replace(

@@ -91,14 +91,14 @@ def review_id(deployment: Deployment, plan: Plan) -> str:
 
 
 def asked_for(deployment: Deployment, plan: Plan, at: datetime) -> Deployment:
-    """Return the deployment as it waits for the review of its plan, asked for at ``at``."""
+    """Return the deployment waiting for the review of its plan, requested at ``at``."""
     review = Review(id=review_id(deployment, plan), asked_at=at)
     planned = replace(deployment.planned, plan=plan)
     return replace(deployment.moved(State.AWAITING_REVIEW, at), planned=planned, review=review, gate=None)
 
 
 def expires_at(review: Review) -> datetime:
-    """Return when nobody waits for the review's answer any more."""
+    """Return when the review expires."""
     return review.asked_at + timedelta(days=REVIEW_DAYS)
 
 

@@ -286,12 +286,12 @@ def _next_attempt(record: PullRequestRecord) -> PullRequestRecord:
 
 
 def judged(record: PullRequestRecord, layers: Collection[SpeculativePlan], at: datetime) -> PullRequestRecord:
-    """Return the record with its conditions as of ``at``; ``layers`` are those of its layers that exist."""
+    """Return the record with its conditions as of ``at``; ``layers`` are its existing layers."""
     return replace(record, conditions=conditions(record, layers, at))
 
 
 def conditions(record: PullRequestRecord, layers: Collection[SpeculativePlan], at: datetime) -> tuple[Condition, ...]:
-    """Return the three conditions of a record. Where a status stays as it was, so does the time since when it is so."""
+    """Return the three conditions of a record. An unchanged status keeps its time."""
     before = {each.type: each for each in record.conditions}
     found = (_discovered(record, at), _planning(record, layers, at), _commented(record, at))
     return tuple(_lasting(each, before.get(each.type)) for each in found)

@@ -42,7 +42,7 @@ class GitLabDeliveries:
     """The port ``ForgeDeliveries``: GitLab stores deliveries by project, so they are not read."""
 
     def failed(self, since: datetime) -> Sequence[FailedDelivery]:
-        """Return none: what was lost is found by where branches and merge requests are."""
+        """Return none: the reconciler compares branches and merge requests instead."""
         return ()
 
     def redeliver(self, delivery: int) -> None:

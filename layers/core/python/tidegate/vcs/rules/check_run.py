@@ -96,5 +96,5 @@ class CheckRun:
 
 
 def digest_of(check_run: CheckRun) -> str:
-    """Return the SHA-256, in hexadecimal, of all that a check run shows."""
+    """Return the SHA-256, in hexadecimal, of a check run's content."""
     return hashlib.sha256(json.dumps(asdict(check_run), sort_keys=True, default=timestamp_text).encode()).hexdigest()
