@@ -84,7 +84,7 @@ def test_somebody_who_may_not_write_decides_nothing_and_is_told_so(project):
     sha = project.push({"app": thing()})
     run = project.reviewed(sha, "app")
     project.press(run, "Confirm", by="visitor")
-    told = project.wait(sha, "app", lambda seen: "may not write" in words(seen))
+    told = project.wait(sha, "app", lambda seen: "needs write access" in words(seen))
     assert title(told).startswith("Review the plan")
     project.press(told, "Reject")
     assert has_ended(project.ended(sha, "app"))

@@ -67,7 +67,7 @@ def test_a_lock_holds_merges_back_says_who_put_it_there_and_anybody_unlocks_on_w
     assert page(project, review) in words(blocked)
 
     project.press(blocked, "Unlock", by="visitor")
-    project.wait(merged, "app", lambda run: "visitor may not write" in words(run))
+    project.wait(merged, "app", lambda run: "visitor needs write access" in words(run))
     project.press(blocked, "Unlock")
     project.wait(merged, "app", "Queued")
     project.wait(head, "app", lambda run: "**Unlocked** by `reviewer`" in words(run))
