@@ -1,0 +1,1 @@
+"""What config updates decide."""

@@ -1,0 +1,111 @@
+"""An image set: what CI announces of one commit, and what the file of an environment holds.
+
+The form is that of the announcement: for each service its tag, for people, and its digest, which pods use.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tidegate.rules.errors import TidegateError, quoted
+
+#: Services of one image set: 300 of the longest names fit a message of SQS, which takes 256 KiB.
+MOST_SERVICES = 300
+_LONGEST_REFERENCE = 400
+_SERVICE = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,98}[A-Za-z0-9])?")
+# What the distribution specification allows: a registry with a port, path components, a tag, a digest.
+_NAME = r"[a-z0-9](?:[a-z0-9.:/_-]*[a-z0-9])?"
+_TAG = re.compile(rf"(?P<name>{_NAME}):(?P<tag>[A-Za-z0-9_][A-Za-z0-9_.-]{{0,127}})")
+_DIGEST = re.compile(rf"(?P<name>{_NAME})@sha256:[0-9a-f]{{64}}")
+_SHA = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+
+
+class InvalidImageSet(TidegateError):
+    """An announcement that names no images that could be deployed."""
+
+    def __init__(self, problem: str, advice: str) -> None:
+        super().__init__(f"{problem} {advice}")
+        self.problem, self.advice = problem, advice
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """The image of one service: ``NAME:TAG`` and ``NAME@sha256:…``."""
+
+    service: str
+    tag: str
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class ImageSet:
+    """The images of all services that are deployed together, by name, as of one commit of their application."""
+
+    app_sha: str
+    images: tuple[Image, ...]
+
+    @property
+    def text(self) -> str:
+        """The file that commands are given as ``IMAGE_FILE``: JSON, sorted, the same text for the same images."""
+        images = {image.service: {"Digest": image.digest, "Tag": image.tag} for image in self.images}
+        return json.dumps(images, indent=2, sort_keys=True) + "\n"
+
+    @property
+    def digest(self) -> str:
+        """What tells one announcement of a commit from another one."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+
+def read_image_set(app_sha: str, body: Any) -> ImageSet:
+    """Return the image set that a body announces for a commit. Raise InvalidImageSet.
+
+    ``body`` is the map from service to ``{"Tag": …, "Digest": …}``. Each tag holds the commit, so that images of
+    another commit are not announced by mistake.
+    """
+    if not _SHA.fullmatch(app_sha):
+        raise InvalidImageSet(f"{quoted(app_sha)} is no commit.", "Send the full SHA in lower case.")
+    if not isinstance(body, Mapping) or not body:
+        raise InvalidImageSet("The body names no images.", 'Send {"SERVICE": {"Tag": "…", "Digest": "…"}}.')
+    if len(body) > MOST_SERVICES:
+        raise InvalidImageSet(f"The body names {len(body)} services.", f"Announce at most {MOST_SERVICES} in one set.")
+    return ImageSet(app_sha, tuple(_image(app_sha, service, body[service]) for service in sorted(body)))
+
+
+def _image(app_sha: str, service: str, given: Any) -> Image:
+    if not _SERVICE.fullmatch(service):
+        advice = "Use letters, digits, '.', '_' and '-', at most 100 of them."
+        raise InvalidImageSet(f"{quoted(service)} is not the name of a service.", advice)
+    if not isinstance(given, Mapping) or set(given) != {"Tag", "Digest"}:
+        raise InvalidImageSet(f"The service {service} needs two fields.", "Send exactly Tag and Digest.")
+    tag, digest = given["Tag"], given["Digest"]
+    of_tag, of_digest = _matched(_TAG, tag), _matched(_DIGEST, digest)
+    if of_tag is None:
+        raise InvalidImageSet(f"The Tag of {service} is {_shown(tag)}.", "Send NAME:TAG.")
+    if of_digest is None:
+        advice = "Send NAME@sha256: and 64 hexadecimal digits in lower case."
+        raise InvalidImageSet(f"The Digest of {service} is {_shown(digest)}.", advice)
+    if of_tag["name"] != of_digest["name"]:
+        raise InvalidImageSet(f"Tag and Digest of {service} name two repositories of images.", "Send both of one.")
+    if app_sha not in of_tag["tag"]:
+        raise InvalidImageSet(f"The Tag of {service} does not hold the commit {app_sha}.", "Tag images by commit.")
+    return Image(service, tag, digest)
+
+
+def _matched(pattern: re.Pattern[str], text: Any) -> re.Match[str] | None:
+    if not isinstance(text, str) or len(text) > _LONGEST_REFERENCE:
+        return None
+    return pattern.fullmatch(text)
+
+
+def _shown(given: Any) -> str:
+    return quoted(given) if isinstance(given, str) else f"no text but {type(given).__name__}"
+
+
+def identity_of(content: bytes) -> str:
+    """Return the identity of the image set that an environment's file holds, whatever else its commit changed."""
+    return hashlib.sha256(content).hexdigest()

@@ -1,0 +1,65 @@
+"""What follows from the verdicts of the entries on the auto branch: land, evict, or wait.
+
+The auto branch is the default branch and one commit for each entry, the oldest lowest. CI tests a commit with all
+that is below it, so a pass covers what is below, and a failure may have been caused there: only the lowest failed entry
+is evicted, and only once nothing below it is open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tidegate.config_updates.rules.verdicts import Verdict
+
+
+class Move(StrEnum):
+    """What the worker does with the auto branch."""
+
+    LAND = "land"
+    EVICT = "evict"
+    WAIT = "wait"
+
+
+@dataclass(frozen=True, slots=True)
+class Stacked:
+    """An entry on the auto branch, and what its required checks say."""
+
+    id: str
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Landing:
+    """What is done and why. ``entry`` is the highest that lands, or the one that is evicted.
+
+    ``covered`` are failed entries that land below one that passed. ``suspect`` are failed ones that wait for what is
+    below them.
+    """
+
+    move: Move
+    reason: str
+    entry: str = ""
+    covered: tuple[str, ...] = ()
+    suspect: tuple[str, ...] = ()
+
+
+def decide_landing(entries: Sequence[Stacked], *, land_over_red: bool) -> Landing:
+    """Return what follows for the entries of the auto branch, the lowest first.
+
+    ``land_over_red`` lets a pass land the failed entries that it covers; without, a failure ends what may land.
+    """
+    failed = next((at for at, each in enumerate(entries) if each.verdict is Verdict.FAIL), len(entries))
+    reach = entries if land_over_red else entries[:failed]
+    passed = [at for at, each in enumerate(reach) if each.verdict is Verdict.PASS]
+    if passed:
+        landed = entries[: passed[-1] + 1]
+        covered = tuple(each.id for each in landed if each.verdict is Verdict.FAIL)
+        return Landing(Move.LAND, "It and all below it passed their required checks.", landed[-1].id, covered)
+    suspect = tuple(each.id for each in entries if each.verdict is Verdict.FAIL)
+    if failed == len(entries):
+        return Landing(Move.WAIT, "No entry has passed or failed its required checks." if entries else "It is empty.")
+    if failed == 0:
+        return Landing(Move.EVICT, "It is the lowest failed entry.", entries[0].id, suspect=suspect[1:])
+    return Landing(Move.WAIT, "An entry below the failed one may have caused it.", suspect=suspect)

@@ -1,0 +1,97 @@
+"""The message of a commit on the auto branch: a subject, and trailers that say who asked for what.
+
+Each value is checked, and none comes from a commit's title: ``[skip ci]`` in one would keep CI from ever testing it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from tidegate.rules.errors import TidegateError, quoted
+
+_HEX = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_ID = re.compile(r"[0-9A-Za-z]{10,40}")
+_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,98}[A-Za-z0-9])?")
+_ACTOR = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,98}[A-Za-z0-9_])?(?:\[bot\])?")
+_NUMBER = re.compile(r"[0-9]{1,18}")
+#: Why a commit exists. The first is the seed's.
+REASONS = ("new images published", "promotion", "rollback")
+_FORMS = {
+    "Autocommit-Id": ("id", _ID),
+    "Autocommit-App-SHA": ("app_sha", _HEX),
+    "Autocommit-Sequence": ("sequence", _NUMBER),
+    "Autocommit-Set": ("image_set", _NAME),
+    "Autocommit-Target": ("environment", _NAME),
+    "Autocommit-Source-Config-SHA": ("source_sha", _HEX),
+    "Autocommit-Reason": ("reason", re.compile("|".join(REASONS))),
+    "Autocommit-Actor": ("actor", _ACTOR),
+}
+_OPTIONAL = frozenset({"app_sha", "sequence", "source_sha", "actor"})
+
+
+class InvalidTrailer(TidegateError):
+    """A value that may not become a trailer."""
+
+    def __init__(self, trailer: str, text: str) -> None:
+        super().__init__(f"{quoted(text)} is no value of the trailer {trailer}. Nothing was committed.")
+
+
+@dataclass(frozen=True, slots=True)
+class Trailers:
+    """What a commit of Tidegate's says of itself. Texts that do not apply are empty.
+
+    ``id`` is the entry's, which stays when the commit is replayed. ``source_sha`` is the commit of the config
+    repository that a promotion or a rollback takes the image set from.
+    """
+
+    id: str
+    image_set: str
+    environment: str
+    reason: str
+    app_sha: str = ""
+    sequence: str = ""
+    source_sha: str = ""
+    actor: str = ""
+
+
+def commit_message(trailers: Trailers) -> str:
+    """Return the whole message of an entry's commit. Raise InvalidTrailer."""
+    lines = [_line(name, trailers) for name in _FORMS if not _left_out(name, trailers)]
+    return f"{_subject(trailers)}\n\n" + "\n".join(lines) + "\n"
+
+
+def _left_out(name: str, trailers: Trailers) -> bool:
+    field, _ = _FORMS[name]
+    return field in _OPTIONAL and not getattr(trailers, field)
+
+
+def _line(name: str, trailers: Trailers) -> str:
+    field, form = _FORMS[name]
+    value = str(getattr(trailers, field))
+    if not form.fullmatch(value):
+        raise InvalidTrailer(name, value)
+    return f"{name}: {value}"
+
+
+def _subject(trailers: Trailers) -> str:
+    if trailers.reason == REASONS[0]:
+        return f"chore: update app to {trailers.app_sha[:10]}"
+    verb = "promote" if trailers.reason == "promotion" else "roll back"
+    to = "to " if verb == "promote" else ""
+    return f"chore: {verb} {trailers.image_set} {to}{trailers.environment}"
+
+
+def read_trailers(message: str) -> Trailers | None:
+    """Return what a commit's message says; None where it is not one of Tidegate's, or any value has another form."""
+    found: dict[str, str] = {}
+    for line in message.rstrip().rpartition("\n\n")[2].splitlines():
+        name, colon, value = line.partition(": ")
+        if not colon or name not in _FORMS:
+            continue
+        field, form = _FORMS[name]
+        if field in found or not form.fullmatch(value):
+            return None
+        found[field] = value
+    required = {field for field, _ in _FORMS.values()} - _OPTIONAL
+    return Trailers(**found) if required <= set(found) else None

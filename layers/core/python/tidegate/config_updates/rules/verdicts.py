@@ -1,0 +1,178 @@
+"""What the required checks of a commit say: one function over commit statuses and check runs.
+
+Both systems exist beside each other. Where a status and a check run share a required name, both must pass. Anybody who
+may write to a repository may set a status, so a required check counts only from the App that it is pinned to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+
+class Verdict(StrEnum):
+    """What a check says. ``none``: nothing yet. ``retry``: it did not get to a result, and is asked for once more."""
+
+    PASS = "pass"  # noqa: S105  # A verdict.
+    FAIL = "fail"
+    NONE = "none"
+    RETRY = "retry"
+
+
+class Source(StrEnum):
+    """Which of the forge's two systems reports a check."""
+
+    STATUS = "status"
+    CHECK_RUN = "check_run"
+
+
+@dataclass(frozen=True, slots=True)
+class RequiredCheck:
+    """A check that a commit must pass: its name, and the App that reports it."""
+
+    name: str
+    app: str
+
+
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    """How long a required check may take until it starts, and from then on until it finishes."""
+
+    start: timedelta = timedelta(minutes=15)
+    finish: timedelta = timedelta(hours=1)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReport:
+    """What one App reports of one check of a commit. ``number`` grows with each report of it.
+
+    ``result`` is a status's state, or a check run's conclusion, or its status while it has none.
+    """
+
+    source: Source
+    name: str
+    app: str
+    result: str
+    number: int
+    started_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckVerdict:
+    """What one required check says of a commit, and why."""
+
+    check: RequiredCheck
+    verdict: Verdict
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class CommitVerdict:
+    """What all required checks say together. ``unpinned`` are checks of a required name from another App."""
+
+    verdict: Verdict
+    checks: tuple[CheckVerdict, ...]
+    unpinned: tuple[str, ...] = ()
+
+    @property
+    def retries(self) -> tuple[RequiredCheck, ...]:
+        """The checks that are to be asked for once more."""
+        return tuple(each.check for each in self.checks if each.verdict is Verdict.RETRY)
+
+    @property
+    def reason(self) -> str:
+        """Why it is not a pass, for people: what failed, or else what is missing."""
+        told = [each for each in self.checks if each.verdict is Verdict.FAIL]
+        told = told or [each for each in self.checks if each.verdict is not Verdict.PASS]
+        return " ".join(f"{each.check.name} {each.reason}." for each in told)
+
+
+_PASSED = frozenset({"success", "neutral", "skipped"})
+_FAILED = frozenset({"failure", "error"})
+#: Infrastructure: nobody has judged the commit. ``action_required`` needs a person, so it is asked for once more too.
+_UNDECIDED = frozenset({"timed_out", "startup_failure", "action_required"})
+#: Cancelled is no verdict: CI that cancels older runs of a branch cancels those of every commit but the newest.
+_CANCELLED = frozenset({"cancelled", "stale"})
+
+
+def judge_commit(
+    required: Sequence[RequiredCheck],
+    reports: Iterable[CheckReport],
+    pushed_at: datetime,
+    now: datetime,
+    timeouts: Timeouts,
+    retried: frozenset[str] = frozenset(),
+) -> CommitVerdict:
+    """Return what the required checks say of a commit that was pushed at that time.
+
+    ``retried`` are the names of checks that were asked for once more already. Never green without a required check.
+    """
+    newest: dict[tuple[str, Source], CheckReport] = {}
+    unpinned: set[str] = set()
+    names = {check.name: check for check in required}
+    for report in sorted(reports, key=lambda each: each.number):
+        check = names.get(report.name)
+        if check is None:
+            continue
+        if report.app != check.app:
+            unpinned.add(f"{report.name} from {report.app or 'nobody known'}")
+            continue
+        newest[report.name, report.source] = report
+    checks = tuple(_judge(check, newest, pushed_at, now, timeouts, retried) for check in required)
+    return CommitVerdict(_all(checks), checks, tuple(sorted(unpinned)))
+
+
+def _all(checks: Sequence[CheckVerdict]) -> Verdict:
+    verdicts = {each.verdict for each in checks}
+    if Verdict.FAIL in verdicts:
+        return Verdict.FAIL
+    if verdicts == {Verdict.PASS}:
+        return Verdict.PASS
+    return Verdict.RETRY if Verdict.RETRY in verdicts else Verdict.NONE
+
+
+def _judge(
+    check: RequiredCheck,
+    newest: dict[tuple[str, Source], CheckReport],
+    pushed_at: datetime,
+    now: datetime,
+    timeouts: Timeouts,
+    retried: frozenset[str],
+) -> CheckVerdict:
+    reports = [newest[check.name, source] for source in Source if (check.name, source) in newest]
+    if not reports:
+        late = now - pushed_at > timeouts.start
+        reason = f"did not start within {_minutes(timeouts.start)}" if late else "has not started"
+        return CheckVerdict(check, Verdict.FAIL if late else Verdict.NONE, reason)
+    judged = [_of_report(check, report, pushed_at, now, timeouts, retried) for report in reports]
+    order = (Verdict.FAIL, Verdict.RETRY, Verdict.NONE, Verdict.PASS)
+    return min(judged, key=lambda each: order.index(each.verdict))
+
+
+def _of_report(
+    check: RequiredCheck,
+    report: CheckReport,
+    pushed_at: datetime,
+    now: datetime,
+    timeouts: Timeouts,
+    retried: frozenset[str],
+) -> CheckVerdict:
+    result = report.result
+    if result in _PASSED:
+        return CheckVerdict(check, Verdict.PASS, "passed" if result == "success" else f"passed ({result})")
+    if result in _FAILED:
+        return CheckVerdict(check, Verdict.FAIL, "failed")
+    if result in _UNDECIDED:
+        again = check.name not in retried
+        words = result.replace("_", " ")
+        return CheckVerdict(check, Verdict.RETRY if again else Verdict.FAIL, f"came to no result ({words})")
+    if now - (report.started_at or pushed_at) > timeouts.finish:
+        return CheckVerdict(check, Verdict.FAIL, f"did not finish within {_minutes(timeouts.finish)}")
+    return CheckVerdict(check, Verdict.NONE, "was cancelled" if result in _CANCELLED else "is running")
+
+
+def _minutes(time: timedelta) -> str:
+    minutes = int(time.total_seconds() // 60)
+    return f"{minutes} minute{'' if minutes == 1 else 's'}"

@@ -1,0 +1,96 @@
+"""What required checks say of a commit, over commit statuses and check runs."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tidegate.config_updates.rules.verdicts import (
+    CheckReport,
+    CommitVerdict,
+    RequiredCheck,
+    Source,
+    Timeouts,
+    Verdict,
+    judge_commit,
+)
+
+PUSHED = datetime(2026, 3, 2, 8, tzinfo=UTC)
+TESTS, LINT = RequiredCheck("tests", "github-actions"), RequiredCheck("lint", "github-actions")
+
+
+def _run(result: str, number: int = 1, *, name: str = "tests", app: str = "github-actions", **fields) -> CheckReport:
+    return CheckReport(fields.pop("source", Source.CHECK_RUN), name, app, result, number, **fields)
+
+
+def _judged(*reports: CheckReport, required=(TESTS,), minutes: int = 1, retried=()) -> CommitVerdict:
+    now = PUSHED + timedelta(minutes=minutes)
+    return judge_commit(required, reports, PUSHED, now, Timeouts(), frozenset(retried))
+
+
+@pytest.mark.parametrize(
+    ("result", "verdict"),
+    [
+        ("success", Verdict.PASS),
+        ("neutral", Verdict.PASS),
+        ("skipped", Verdict.PASS),
+        ("failure", Verdict.FAIL),
+        ("error", Verdict.FAIL),
+        ("pending", Verdict.NONE),
+        ("queued", Verdict.NONE),
+        ("in_progress", Verdict.NONE),
+        ("cancelled", Verdict.NONE),
+        ("stale", Verdict.NONE),
+        ("timed_out", Verdict.RETRY),
+        ("startup_failure", Verdict.RETRY),
+        ("action_required", Verdict.RETRY),
+        ("a word that the forge invents tomorrow", Verdict.NONE),
+    ],
+)
+def test_each_result_has_one_verdict(result: str, verdict: Verdict):
+    assert _judged(_run(result)).verdict is verdict
+
+
+def test_all_required_checks_must_pass():
+    assert _judged(_run("success"), required=(TESTS, LINT)).verdict is Verdict.NONE
+    assert _judged(_run("success"), _run("failure", name="lint"), required=(TESTS, LINT)).verdict is Verdict.FAIL
+    assert _judged(_run("success"), _run("success", name="lint"), required=(TESTS, LINT)).verdict is Verdict.PASS
+
+
+def test_a_status_and_a_check_run_of_one_name_must_both_pass():
+    status = _run("failure", source=Source.STATUS)
+    assert _judged(_run("success", 2), status).verdict is Verdict.FAIL
+
+
+def test_a_check_of_another_app_never_counts_and_is_told():
+    judged = _judged(_run("success", app="somebody"))
+    assert judged.verdict is Verdict.NONE
+    assert judged.unpinned == ("tests from somebody",)
+
+
+@given(st.permutations([("pending", 1), ("failure", 2), ("success", 3)]))
+def test_the_newest_report_counts_in_whatever_order_reports_arrive(reports):
+    assert _judged(*[_run(result, number) for result, number in reports]).verdict is Verdict.PASS
+
+
+def test_what_came_to_no_result_is_asked_for_once_more_and_then_fails():
+    assert _judged(_run("timed_out")).retries == (TESTS,)
+    assert _judged(_run("timed_out"), retried=["tests"]).verdict is Verdict.FAIL
+
+
+def test_a_check_that_never_starts_fails_after_its_time():
+    assert _judged(minutes=15).verdict is Verdict.NONE
+    late = _judged(minutes=16)
+    assert late.verdict is Verdict.FAIL
+    assert "15 minutes" in late.reason
+
+
+def test_a_check_that_never_finishes_fails_after_its_time():
+    started = _run("in_progress", started_at=PUSHED + timedelta(minutes=10))
+    assert _judged(started, minutes=70).verdict is Verdict.NONE
+    assert _judged(started, minutes=71).verdict is Verdict.FAIL
+
+
+def test_a_commit_without_required_checks_is_never_green():
+    assert _judged(_run("success"), required=()).verdict is Verdict.NONE
