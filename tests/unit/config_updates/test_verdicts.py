@@ -6,12 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tidegate.config.rules.config_updates import RequiredCheck, Timeouts
 from tidegate.config_updates.rules.verdicts import (
     CheckReport,
     CommitVerdict,
-    RequiredCheck,
     Source,
-    Timeouts,
     Verdict,
     judge_commit,
 )

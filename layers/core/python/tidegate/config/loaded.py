@@ -24,6 +24,7 @@ from tidegate.config.expressions import Expression
 from tidegate.config.limits import Limits
 from tidegate.config.model.file import WHEN_MODIFIED
 from tidegate.config.rules.apply_rules import ApplyRules
+from tidegate.config.rules.config_updates import ConfigUpdates
 from tidegate.deploys.rules.freeze import Freeze
 from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
 from tidegate.deploys.rules.workflow import CloneSettings
@@ -78,7 +79,7 @@ class LoadedConfiguration:
     ``applying`` where they are applied. ``limits`` are the organization's. ``masks`` are patterns of what is masked in
     logs, ``clone`` says what runners clone, ``freezes`` are times in which nothing is applied, ``aws`` is the account
     of roots whose stacks and own sections leave it open, as are ``google`` and ``azure``, and ``runner`` what these ask
-    of runners.
+    of runners. ``config_updates`` is None for what is no config repository.
     """
 
     engine: Engine
@@ -112,6 +113,7 @@ class LoadedConfiguration:
     runner: RunnerText | None = None
     google: CloudText | None = None
     azure: CloudText | None = None
+    config_updates: ConfigUpdates | None = None
 
     @property
     def names_roles(self) -> bool:

@@ -19,6 +19,7 @@ from tidegate.config.root_sections import Around as AroundRoots
 from tidegate.config.root_sections import RootSections, root_sections
 from tidegate.config.root_sections import around as around_roots
 from tidegate.config.rules.apply_rules import ApplyRules
+from tidegate.config.rules.config_updates import ConfigUpdates
 from tidegate.config.section import keys_at
 from tidegate.config.stack_sections import (
     declared_drift,
@@ -28,6 +29,7 @@ from tidegate.config.stack_sections import (
     declared_workflows,
     written,
 )
+from tidegate.config.update_sections import declared_updates
 from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
 from tidegate.policies.rules.policy_set import PolicySet
 from tidegate.rules.errors import InvalidConfiguration
@@ -105,7 +107,7 @@ def _loaded(
 ) -> LoadedConfiguration:
     rule = configuration.plan_review.rule(ReviewRule(organization.review))
     outside = around_roots(configuration, repository, rule)
-    sections, stacks = _both(document, configuration, outside)
+    sections, stacks, updates = _declared(document, configuration, outside)
     wanted, rules = configuration.apply_requirements, configuration.apply_rules
     loaded = LoadedConfiguration(
         outside.engine,
@@ -137,6 +139,7 @@ def _loaded(
         runner=written(document, ("runner",), configuration.runner),
         google=written(document, ("google",), configuration.google),
         azure=written(document, ("azure",), configuration.azure),
+        config_updates=updates,
         freezes=tuple(
             each.declared(document.place(("freeze", number))[0]) for number, each in enumerate(configuration.freeze)
         ),
@@ -144,15 +147,16 @@ def _loaded(
     return replace(loaded, warnings=misleading(document, loaded))
 
 
-def _both(
+def _declared(
     document: Document, configuration: Configuration, outside: AroundRoots
-) -> tuple[RootSections, tuple[DeclaredStack, ...]]:
-    """Return roots and stacks. Raise a group of all mistakes in either."""
+) -> tuple[RootSections, tuple[DeclaredStack, ...], ConfigUpdates | None]:
+    """Return roots, stacks and config updates. Raise a group of all mistakes in them."""
     sections, of_roots = root_sections(document, configuration, outside)
     stacks, of_stacks = declared_stacks(document, configuration.stacks)
-    if of_roots or of_stacks:
-        raise ExceptionGroup("mistakes", [*of_roots, *of_stacks])
-    return sections, stacks
+    updates, of_updates = declared_updates(document, configuration.config_updates)
+    if of_roots or of_stacks or of_updates:
+        raise ExceptionGroup("mistakes", [*of_roots, *of_stacks, *of_updates])
+    return sections, stacks, updates
 
 
 def _checks(

@@ -11,6 +11,7 @@ from tidegate.config.assignment import late_tags
 from tidegate.config.document import Document, Path
 from tidegate.config.loaded import LoadedConfiguration, Misleading
 from tidegate.config.refusals import MOST_LISTED
+from tidegate.config.rules.config_updates import placeholders
 from tidegate.config.substitution import PREFIX
 from tidegate.roots.rules.nearest import nearest
 from tidegate.roots.rules.root_query import TagQuery, parse_tag_query
@@ -23,7 +24,7 @@ _STACK, _BRANCHES = "stack_name:", ("branch:", "dest_branch:")
 def misleading(document: Document, loaded: LoadedConfiguration) -> tuple[Misleading, ...]:
     """Return the warnings, in the order of lines, up to the limit."""
     found = [*islice(_of_queries(document, loaded), MOST_LISTED), *islice(_unset(loaded), MOST_LISTED)]
-    found += _idle(document, loaded)
+    found += [*_idle(document, loaded), *_alike(document, loaded)]
     return tuple(sorted(found, key=lambda each: (each.line, each.column)))
 
 
@@ -37,6 +38,15 @@ def _idle(document: Document, loaded: LoadedConfiguration) -> Iterator[Misleadin
     if loaded.applying.merge_after and not loaded.applying.in_pull_request:
         line, column = document.place(("merge_after_apply",))
         yield Misleading(line, column, "merge_after_apply has no effect without apply: in_pull_request.")
+
+
+def _alike(document: Document, loaded: LoadedConfiguration) -> Iterator[Misleading]:
+    """Yield a sentence for a command that gets the images of several sets, and not whose they are."""
+    updates = loaded.config_updates
+    if updates and len(updates.sets) > 1 and not {"set", "file"}.intersection(placeholders(updates.commands.introduce)):
+        line, column = document.place(("config_updates", "commands", "introduce"))
+        words = "There are several image sets, but commands.introduce uses neither {set} nor {file} to tell them apart."
+        yield Misleading(line, column, words)
 
 
 def _queries(loaded: LoadedConfiguration) -> Iterator[tuple[Path, TagQuery]]:

@@ -31,14 +31,16 @@ from tidegate.rules.errors import InvalidConfiguration, quoted
 
 #: The file's key in the artifact bucket, by which messages name it.
 ORGANIZATION = "configuration/organization.yaml"
-#: Keys that are specific to one repository: its roots and their directories.
-_OF_REPOSITORIES = ("version", "roots", "dirs")
-_KEYS = tuple(key for key in Configuration.model_fields if key not in _OF_REPOSITORIES)
+#: Keys that are specific to one repository: its roots, their directories and its image sets.
+_OF_REPOSITORIES = ("roots", "dirs", "config_updates")
+_KEYS = tuple(key for key in Configuration.model_fields if key not in {"version", *_OF_REPOSITORIES})
 #: How stacks say a key in other words.
 _SYNONYMS = {"plan_review": ("plan_review", "auto_apply")}
 
 _Empty = BeforeValidator(empty_if_absent)
-_Keys = Annotated[dict[str, Any], _Empty, Field(description="Keys of `tidegate.yaml`, except roots and dirs.")]
+_Keys = Annotated[
+    dict[str, Any], _Empty, Field(description="Keys of `tidegate.yaml`, except roots, dirs and config_updates.")
+]
 
 
 class LimitsSection(Section):
@@ -61,12 +63,14 @@ class OrganizationSection(Section):
     overridable: Annotated[
         tuple[Name, ...] | None,
         BeforeValidator(as_list),
-        Field(description="The keys that repositories may set, including roots and dirs. By default, all."),
+        Field(
+            description="The keys that repositories may set, including roots, dirs and config_updates. By default, all."
+        ),
     ] = None
 
     @model_validator(mode="after")
     def _known(self) -> Self:
-        known = (*_KEYS, "roots", "dirs")
+        known = (*_KEYS, *_OF_REPOSITORIES)
         unknown = next((key for key in self.overridable or () if key not in known), None)
         if unknown is not None:
             raise refused(
@@ -143,7 +147,7 @@ class Organization:
         kept = {*self.section.overridable, *self.section.forced, "version"}
         places = [
             (key, path)
-            for key in (*_KEYS, "roots", "dirs")
+            for key in (*_KEYS, *_OF_REPOSITORIES)
             if key not in kept
             for path in _places(document.content, key)
         ]

@@ -14,7 +14,7 @@ from tidegate.config.expressions import Expression
 from tidegate.config.patterns import root_patterns
 from tidegate.deploys.rules.mask_pattern import pattern_problem
 from tidegate.roots.rules.query_words import InvalidTagQuery
-from tidegate.roots.rules.root import directory, root_name, workspace_name
+from tidegate.roots.rules.root import directory, repository_name, root_name, workspace_name
 from tidegate.roots.rules.root_query import TagQuery, parse_tag_query
 from tidegate.roots.rules.terms import RESERVED
 from tidegate.rules.access import grantee
@@ -232,6 +232,7 @@ RootName = Annotated[str, _named(root_name)]
 Directory = Annotated[str, _named(directory)]
 DirectoryAsWritten = Annotated[str, _named(_directory_as_written)]
 Workspace = Annotated[str, _named(workspace_name)]
+Repository = Annotated[str, _named(repository_name)]
 Version = Annotated[str, AfterValidator(exact_version)]
 Flag = Annotated[bool, BeforeValidator(_flag, json_schema_input_type=bool)]
 #: People that one plan can wait for: more than any team has at one time.

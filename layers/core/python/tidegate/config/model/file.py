@@ -12,6 +12,7 @@ from tidegate.config.model.aws import Aws
 from tidegate.config.model.branches import BranchTagsSection, Destination, DriftSection
 from tidegate.config.model.clone import CloneSection
 from tidegate.config.model.clouds import Azure, Google
+from tidegate.config.model.config_updates import ConfigUpdatesSection
 from tidegate.config.model.freeze import FreezeSection
 from tidegate.config.model.policies import MOST_SETS, PolicySetName, PolicySetSection
 from tidegate.config.model.pull_requests import PullRequestsSection
@@ -137,6 +138,14 @@ class Configuration(Section):
         Field(max_length=100, description="Freeze windows, in which Tidegate applies nothing."),
     ] = ()
     drift: Annotated[DriftSection | None, _Empty, Field(description="Drift detection.")] = None
+    config_updates: Annotated[
+        ConfigUpdatesSection | None,
+        BeforeValidator(empty_if_absent, json_schema_input_type=ConfigUpdatesSection),
+        Field(
+            description="How images get into a config repository. Config updates are under construction: Tidegate "
+            "validates this section and does nothing else with it."
+        ),
+    ] = None
 
     @property
     def declares_roots(self) -> bool:

@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from tidegate.config.rules.config_updates import NAME
 from tidegate.rules.errors import TidegateError, quoted
 
 _HEX = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _ID = re.compile(r"[0-9A-Za-z]{10,40}")
-_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,98}[A-Za-z0-9])?")
 _ACTOR = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,98}[A-Za-z0-9_])?(?:\[bot\])?")
 _NUMBER = re.compile(r"[0-9]{1,18}")
 #: Why a commit exists. The first is the seed's.
@@ -21,8 +21,8 @@ _FORMS = {
     "Autocommit-Id": ("id", _ID),
     "Autocommit-App-SHA": ("app_sha", _HEX),
     "Autocommit-Sequence": ("sequence", _NUMBER),
-    "Autocommit-Set": ("image_set", _NAME),
-    "Autocommit-Target": ("environment", _NAME),
+    "Autocommit-Set": ("image_set", NAME),
+    "Autocommit-Target": ("environment", NAME),
     "Autocommit-Source-Config-SHA": ("source_sha", _HEX),
     "Autocommit-Reason": ("reason", re.compile("|".join(REASONS))),
     "Autocommit-Actor": ("actor", _ACTOR),

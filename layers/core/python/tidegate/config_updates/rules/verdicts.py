@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from tidegate.config.rules.config_updates import RequiredCheck, Timeouts
+
 
 class Verdict(StrEnum):
     """What a check says. ``none``: nothing yet. ``retry``: it did not get to a result, and is asked for once more."""
@@ -26,22 +28,6 @@ class Source(StrEnum):
 
     STATUS = "status"
     CHECK_RUN = "check_run"
-
-
-@dataclass(frozen=True, slots=True)
-class RequiredCheck:
-    """A check that a commit must pass: its name, and the App that reports it."""
-
-    name: str
-    app: str
-
-
-@dataclass(frozen=True, slots=True)
-class Timeouts:
-    """How long a required check may take until it starts, and from then on until it finishes."""
-
-    start: timedelta = timedelta(minutes=15)
-    finish: timedelta = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
