@@ -9,6 +9,7 @@ import jsonschema
 import pytest
 from typer.testing import CliRunner
 
+from tests.configuration import refusal
 from tidegate.config.model.file import WHEN_MODIFIED
 from tidegate.config.schema import json_schema
 from tidegate_cli import configuration_reference
@@ -43,6 +44,16 @@ def test_a_file_in_order_is_said_to_be_and_what_misleads_is_warned_of(validate):
     assert "tidegate.yaml:4:18: column 1 of the tag query: adjacent tags" in result.output
     assert "is valid" in result.output
     assert result.exit_code == 0
+
+
+def test_config_updates_are_checked_in_the_words_of_the_check(validate):
+    example = Path(__file__).parents[2] / "examples/config-repository/tidegate.yaml"
+    text = example.read_text(encoding="utf-8")
+    assert validate(text).exit_code == 0
+    wrong = text.replace("images/internal.json", "images/staging.json")
+    result = validate(wrong)
+    assert result.exit_code == 1
+    assert str(refusal(wrong)) in result.output.replace("\n", " ")
 
 
 def test_scripts_get_a_document(validate):
