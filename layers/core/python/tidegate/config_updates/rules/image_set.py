@@ -18,10 +18,10 @@ from tidegate.rules.errors import TidegateError, quoted
 MOST_SERVICES = 300
 _LONGEST_REFERENCE = 400
 _SERVICE = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,98}[A-Za-z0-9])?")
-# What the distribution specification allows: a registry with a port, path components, a tag, a digest.
-_NAME = r"[a-z0-9](?:[a-z0-9.:/_-]*[a-z0-9])?"
-_TAG = re.compile(rf"(?P<name>{_NAME}):(?P<tag>[A-Za-z0-9_][A-Za-z0-9_.-]{{0,127}})")
-_DIGEST = re.compile(rf"(?P<name>{_NAME})@sha256:[0-9a-f]{{64}}")
+# What the distribution specification allows: a registry with a port and path components, a tag, a digest.
+_NAME = re.compile(r"[a-z0-9.:/_-]+")
+_TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _SHA = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
@@ -83,23 +83,26 @@ def _image(app_sha: str, service: str, given: Any) -> Image:
     if not isinstance(given, Mapping) or set(given) != {"Tag", "Digest"}:
         raise InvalidImageSet(f"The service {service} needs two fields.", "Send exactly Tag and Digest.")
     tag, digest = given["Tag"], given["Digest"]
-    of_tag, of_digest = _matched(_TAG, tag), _matched(_DIGEST, digest)
+    of_tag, of_digest = _split(tag, ":", _TAG), _split(digest, "@", _DIGEST)
     if of_tag is None:
         raise InvalidImageSet(f"The Tag of {service} is {_shown(tag)}.", "Send NAME:TAG.")
     if of_digest is None:
         advice = "Send NAME@sha256: and 64 hexadecimal digits in lower case."
         raise InvalidImageSet(f"The Digest of {service} is {_shown(digest)}.", advice)
-    if of_tag["name"] != of_digest["name"]:
-        raise InvalidImageSet(f"Tag and Digest of {service} name two repositories of images.", "Send both of one.")
-    if app_sha not in of_tag["tag"]:
-        raise InvalidImageSet(f"The Tag of {service} does not hold the commit {app_sha}.", "Tag images by commit.")
+    if of_tag[0] != of_digest[0]:
+        raise InvalidImageSet(f"Tag and Digest of {service} name different repositories.", "Send both of one.")
+    if app_sha not in of_tag[1]:
+        raise InvalidImageSet(f"The Tag of {service} does not contain the commit {app_sha}.", "Tag images by commit.")
     return Image(service, tag, digest)
 
 
-def _matched(pattern: re.Pattern[str], text: Any) -> re.Match[str] | None:
-    if not isinstance(text, str) or len(text) > _LONGEST_REFERENCE:
+def _split(reference: Any, sign: str, end: re.Pattern[str]) -> tuple[str, str] | None:
+    """Return the name of a reference and what follows the last ``sign``; None if it is no such reference."""
+    if not isinstance(reference, str) or len(reference) > _LONGEST_REFERENCE:
         return None
-    return pattern.fullmatch(text)
+    name, _, rest = reference.rpartition(sign)
+    is_name = _NAME.fullmatch(name) and name[0].isalnum() and name[-1].isalnum()
+    return (name, rest) if is_name and end.fullmatch(rest) else None
 
 
 def _shown(given: Any) -> str:
