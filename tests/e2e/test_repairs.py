@@ -179,7 +179,7 @@ def test_a_line_whose_message_is_lost_shows_its_places_all_the_same(project, rec
     asked = project.reviewed(project.push({"app": thing()}), "app")
     second, third = project.push({"app": thing("two")}), project.push({"app": thing("three")})
     project.wait(third, "app", "Queued: place 2")
-    with lost(tidegate, "Line"):
+    with lost(tidegate, "Positions"):
         project.press(asked, "Reject")
         running = project.reviewed(second, "app")
         eventually(lambda: _waits(tidegate, running["external_id"]), what="the second's review, which is announced")

@@ -44,8 +44,8 @@ class Clock:
     def __init__(self, ahead: float = 0) -> None:
         self.ahead = ahead
 
-    def now(self) -> str:
-        return datetime.fromtimestamp(time.time() + self.ahead, UTC).isoformat()
+    def now(self) -> datetime:
+        return datetime.fromtimestamp(time.time() + self.ahead, UTC)
 
 
 def issued(job: Job, ahead: float = 0) -> Issued:

@@ -14,14 +14,14 @@ class OperatorPorts(Ports):
 
     def __init__(self, cloud: LocalCloud) -> None:
         queues = {name: url for name, url in cloud.queues.items() if "Dead" not in name and "Later" not in name}
-        words = ("CheckRun", "Line", "Change")
-        check_run, line, change = (next(url for name, url in queues.items() if word in name) for word in words)
+        words = ("CheckRun", "Positions", "Change")
+        check_run, positions, change = (next(url for name, url in queues.items() if word in name) for word in words)
         super().__init__(
             {
                 "TIDEGATE_TABLE": cloud.table,
                 "TIDEGATE_EVENT_BUS": cloud.event_bus,
                 "TIDEGATE_CHECK_RUN_QUEUE": check_run,
-                "TIDEGATE_POSITIONS_QUEUE": line,
+                "TIDEGATE_POSITIONS_QUEUE": positions,
                 "TIDEGATE_CHANGE_QUEUE": change,
                 "TIDEGATE_DEPLOY_STATE_MACHINE": cloud.state_machines["deploy"],
                 "TIDEGATE_PULL_REQUEST_STATE_MACHINE": cloud.state_machines["pull_request"],
