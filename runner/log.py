@@ -203,11 +203,11 @@ def _nothing(_line: str) -> str:
     return ""
 
 
-def last_lines(path: Path, masker: Masker, count: int = 60, size: int = 12_000) -> str:
-    """Return the end of a log, masked: at most ``count`` lines and ``size`` characters."""
+def last_lines(path: Path, masker: Masker, count: int = 60, size: int = 12_000, *, start: int = 0) -> str:
+    """Return the end of a log from the byte ``start`` on, masked: at most ``count`` lines and ``size`` characters."""
     with path.open("rb") as file:
         length = file.seek(0, 2)
-        file.seek(max(0, length - 4 * size))
+        file.seek(max(start, length - 4 * size))
         text = file.read().decode("utf-8", "replace")
     lines = masker.mask(text).splitlines()[-count:]
     return "\n".join(lines)[-size:]

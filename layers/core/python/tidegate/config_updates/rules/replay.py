@@ -1,0 +1,130 @@
+"""A replay: the entries of an auto branch, made anew as commits on a base. Conflicts are impossible by design.
+
+An entry is not what a commit changed, but what was asked for: an image set, or a file of an earlier commit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from tidegate.config_updates.rules.trailers import Trailers
+
+#: The seed's commands. ``generate`` runs after a file was copied.
+INTRODUCE = ("make", "introduce_images", "IMAGE_FILE=${IMAGE_FILE}")
+GENERATE = ("make", "generate")
+
+
+@dataclass(frozen=True, slots=True)
+class Commands:
+    """The repository's own commands as argument lists, in which ``${NAME}`` stands for a variable of the entry.
+
+    Without ``promote``, the file is copied and ``generate`` runs.
+    """
+
+    introduce: tuple[str, ...] = INTRODUCE
+    promote: tuple[str, ...] = ()
+    generate: tuple[str, ...] = GENERATE
+
+
+@dataclass(frozen=True, slots=True)
+class Announced:
+    """An image set that CI announced, as the text of its file."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """A file as it is in the commit ``source_sha`` of the entry's trailers: a promotion or a rollback."""
+
+    file: str
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One commit to make. ``file`` is the environment's, from the repository's top; ``authored`` knows its zone."""
+
+    trailers: Trailers
+    authored: datetime
+    file: str
+    change: Announced | Copied
+
+    def __post_init__(self) -> None:
+        if self.authored.tzinfo is None:
+            raise ValueError(f"The time {self.authored} of the entry {self.trailers.id} has no zone.")
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """What to replay: the entries from the lowest, on a commit of the default branch."""
+
+    base: str
+    entries: tuple[Entry, ...]
+    commands: Commands = Commands()
+
+
+class State(StrEnum):
+    """What became of an entry. ``NOOP`` changes nothing: the base has these images already."""
+
+    COMMITTED = "committed"
+    NOOP = "noop"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of the entry ``id``: a commit ``sha``, or a ``reason`` with the last lines of what was printed."""
+
+    id: str
+    state: State
+    sha: str = ""
+    reason: str = ""
+    last_lines: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """The outcome of each entry, in their order. ``tip`` is the base where no commit was made."""
+
+    tip: str
+    outcomes: tuple[Outcome, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Author:
+    """Who Tidegate's commits are by: author and committer."""
+
+    name: str = "Tidegate"
+    email: str = "tidegate@localhost"
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """A commit as git tells it. ``people`` are its author and its committer."""
+
+    sha: str
+    parents: tuple[str, ...]
+    people: tuple[Author, Author]
+    message: str
+
+
+def chain_problem(base: str, tip: str, commits: Sequence[Commit], expected: Sequence[tuple[str, Author]]) -> str | None:
+    """Return why commits, from the lowest, are not the expected ones on the base, as a sentence; None if they are.
+
+    ``expected`` are their whole messages, trailers included, and whom they are by.
+    """
+    if len(commits) != len(expected):
+        return f"There are {len(commits)} commits where {len(expected)} were expected."
+    below = base
+    for commit, (message, author) in zip(commits, expected, strict=True):
+        if commit.parents != (below,):
+            return f"The commit {commit.sha} does not follow {below} alone."
+        if commit.message.rstrip("\n") != message.rstrip("\n"):
+            return f"The commit {commit.sha} has another message than its entry."
+        if commit.people != (author, author):
+            return f"The commit {commit.sha} is by somebody else than Tidegate."
+        below = commit.sha
+    return None if below == tip else f"The highest commit is {below}, not {tip}."

@@ -1,0 +1,178 @@
+"""Makes the commits of a replay with the repository's own commands, and a bundle of them."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+
+from runner.config_updates.work_tree import WorkTree
+from runner.faults import RunnerFault, StepFailed
+from runner.job import Tools
+from runner.log import last_lines
+from runner.workspace import Git
+from tidegate.config_updates.rules.replay import Author, Copied, Entry, Outcome, Replay, Replayed, State
+from tidegate.config_updates.rules.trailers import InvalidTrailer, commit_message
+from tidegate.deploys.rules.workflow_rules import substituted
+from tidegate.roots.rules.root import commit_sha
+from tidegate.vcs.git.environment import git_environment
+
+#: What of the runner's environment a command gets: its place, language, certificates, and the way out.
+_PASSED = (
+    "PATH",
+    "LANG",
+    "LC_ALL",
+    "TZ",
+    "HTTPS_PROXY",
+    "HTTP_PROXY",
+    "NO_PROXY",
+    "SSL_CERT_DIR",
+    "SSL_CERT_FILE",
+)
+_LONGEST_SHOWN = 200
+
+
+def replay(tools: Tools, clone: Git, order: Replay, bundle: Path, *, seconds: float, author: Author) -> Replayed:
+    """Make the entries anew on the base, and write the new commits to ``bundle``, if there are any.
+
+    ``clone`` is git in a place that does not exist yet, with the token to read; ``seconds`` are for all of it. What
+    fails of one entry's own is in its outcome, and the next one goes on from the commit before. Raise RunnerFault for
+    what is no entry's fault, such as a time that does not suffice, and Interrupted.
+
+    The same order makes the same commits: a commit's date is its entry's, but never before its parent's.
+    """
+    ends = time.monotonic() + seconds
+    clone.begin(commit_sha(order.base), "--bare")
+    clone.fetch(order.base, options=())
+    local = replace(
+        clone, environ=git_environment(tools.environ, tools.directory, (clone.clone_url,), ""), clone_url=""
+    )
+    replaying = _Replaying(tools, local, order, author)
+    for entry in order.entries:
+        if time.monotonic() + tools.settings.program_seconds > ends:
+            done = len(replaying.outcomes)
+            raise RunnerFault(f"The time for {len(order.entries)} entries is over after {done}. Nothing was pushed.")
+        replaying.add(entry)
+    if replaying.tip != order.base:
+        replaying.tree.bundle(bundle, order.base)
+    return Replayed(replaying.tip, tuple(replaying.outcomes))
+
+
+class _Replaying:
+    """The commits so far. ``local`` is git in the store of objects, without the clone's token."""
+
+    def __init__(self, tools: Tools, local: Git, order: Replay, author: Author) -> None:
+        self._tools, self._local, self._order, self._author = tools, local, order, author
+        self.tip = order.base
+        self.outcomes: list[Outcome] = []
+        #: Where in the log begins what programs said of the entry at hand.
+        self._spoken = 0
+        self._date = int(local.ask("show", "--no-patch", "--format=%ct", order.base)[1])
+
+    @property
+    def tree(self) -> WorkTree:
+        """A new work tree of the tip."""
+        return WorkTree.made(self._local, self._local.directory, self.tip)
+
+    def add(self, entry: Entry) -> None:
+        """Make an entry's commit, and note its outcome."""
+        log = self._tools.log
+        self._spoken = log.size
+        try:
+            sha = self._committed(entry)
+        except (StepFailed, InvalidTrailer) as fault:
+            lines = last_lines(log.path, log.masker, start=self._spoken)
+            log.say(f"entry {entry.trailers.id}: {fault}")
+            self.outcomes.append(Outcome(entry.trailers.id, State.FAILED, reason=str(fault), last_lines=lines))
+            return
+        self.tip = sha or self.tip
+        state = State.COMMITTED if sha else State.NOOP
+        log.say(f"entry {entry.trailers.id}: {sha[:12] or 'changes nothing'}")
+        self.outcomes.append(Outcome(entry.trailers.id, state, sha))
+
+    def _committed(self, entry: Entry) -> str:
+        message = commit_message(entry.trailers)
+        tree = self.tree
+        target = tree.file(entry.file)
+        image_file = tree.place / "images.json"
+        command = self._order.commands.introduce
+        if isinstance(entry.change, Copied):
+            content = tree.content(entry.trailers.source_sha, entry.change.file)
+            if content is None:
+                raise StepFailed(
+                    f"The default branch has no file {entry.change.file!a} at {entry.trailers.source_sha[:12]}."
+                )
+            command = self._order.commands.promote
+        else:
+            content = entry.change.text.encode()
+        image_file.write_bytes(content)
+        if not command:
+            try:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(content)
+            except OSError as error:
+                raise StepFailed(f"The file {entry.file!a} cannot be written: {error.strerror}.") from error
+            command = self._order.commands.generate
+        self._run(command, tree, _variables(entry, image_file))
+        date = max(self._date, int(entry.authored.timestamp()))
+        sha = tree.committed(message, _people(self._author, entry.authored, date))
+        self._date = date if sha else self._date
+        return sha
+
+    def _run(self, command: tuple[str, ...], tree: WorkTree, variables: Mapping[str, str]) -> None:
+        """Run a command of the repository's in the tree. Raise StepFailed, and Interrupted."""
+        tools = self._tools
+        shown = ascii(" ".join(command))[1:-1][:_LONGEST_SHOWN]
+        environ = {
+            **{name: tools.environ[name] for name in _PASSED if name in tools.environ},
+            "HOME": str(tree.place / "home"),
+            "TMPDIR": str(tree.place / "tmp"),
+            "AWS_EC2_METADATA_DISABLED": "true",
+            **variables,
+        }
+        tools.log.say(shown)
+        self._spoken = tools.log.size
+        try:
+            argv = [substituted(word, environ) for word in command]
+            code = tools.processes.run_program(argv, tree.top, environ, tools.settings.program_seconds)
+            problem = _problem(code)
+        except StepFailed as fault:
+            problem = str(fault)
+        except KeyError as error:
+            problem = f"names ${{{error.args[0]}}}, which is not set"
+        except (OSError, ValueError) as error:
+            problem = f"cannot be started: {error}"
+        tools.log.end_line()
+        tools.interruption.check()
+        if problem:
+            raise StepFailed(f"The command ({shown}) {problem}.")
+
+
+def _problem(code: int) -> str:
+    if code < 0:
+        return f"was killed by {signal.Signals(-code).name}"
+    return f"failed with exit code {code}" if code else ""
+
+
+def _variables(entry: Entry, image_file: Path) -> Mapping[str, str]:
+    """Return what a command may know of its entry."""
+    trailers = entry.trailers
+    return {
+        "IMAGE_FILE": str(image_file),
+        "TIDEGATE_FILE": entry.file,
+        "TIDEGATE_SET": trailers.image_set,
+        "TIDEGATE_ENVIRONMENT": trailers.environment,
+    }
+
+
+def _people(author: Author, authored: datetime, committed: int) -> Mapping[str, str]:
+    names = {
+        f"GIT_{role}_{what}": value
+        for role in ("AUTHOR", "COMMITTER")
+        for what, value in (("NAME", author.name), ("EMAIL", author.email))
+    }
+    date = f"@{int(authored.timestamp())} {authored:%z}"
+    return {**names, "GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": f"@{committed} +0000"}

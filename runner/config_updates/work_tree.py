@@ -1,0 +1,148 @@
+"""A work tree for one command, and git that commits from it whatever the command did to git.
+
+::
+
+    store/            the objects, fetched before any command runs
+    entry/tree/       one commit's files, new for each entry, with a repository of their own for the command's git
+    entry/index       the index as it was before the command
+    entry/commit/     the repository that the commit is made with, new once the command has ended
+
+A command may write everywhere, as the runner has one user. What counts is made anew for each entry, so nothing that it
+leaves in a configuration, hooks, an index or ignored files reaches a commit.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from runner.faults import StepFailed
+from runner.workspace import Git, place_in
+
+_GITLINK = "160000"
+#: The exit code of git's own refusals, such as for a file that it cannot read.
+_FATAL = 128
+
+
+@dataclass(frozen=True, slots=True)
+class WorkTree:
+    """The files of the commit ``parent``. ``place`` is a directory with all that belongs to them."""
+
+    git: Git
+    place: Path
+    store: Path
+    parent: str
+
+    @property
+    def top(self) -> Path:
+        return self.place / "tree"
+
+    @classmethod
+    def made(cls, git: Git, store: Path, parent: str) -> WorkTree:
+        """Write the files of a commit. ``git`` needs no address and has no token. Raise RunnerFault."""
+        place = store.with_name("entry")
+        _remove(place)
+        tree = cls(replace(git, directory=place / "tree"), place, store, parent)
+        own = tree.top / ".git"
+        _make_repository(own, store, parent)
+        tree._with(own, own / "index").do("read-tree", "-u", "--reset", parent)
+        for name in ("home", "tmp"):
+            (place / name).mkdir()
+        shutil.copyfile(own / "index", place / "index")
+        return tree
+
+    def file(self, path: str) -> Path:
+        """Return where a file of the tree is to be written. Raise StepFailed when that is elsewhere."""
+        place = place_in(self.top, self.top / path)
+        if place is None or ".git" in Path(path).parts:
+            raise StepFailed(f"The file {path!a} leads out of the repository. Put a file there, and no link.")
+        return place
+
+    def committed(self, message: str, people: Mapping[str, str]) -> str:
+        """Commit all files that are not ignored, new and deleted ones too, and return the commit; "" for no change.
+
+        ``people`` are git's variables for author and committer. Raise StepFailed for what cannot be committed,
+        RunnerFault for what else goes wrong.
+        """
+        repository = self.place / "commit"
+        try:
+            _make_repository(repository, self.store, self.parent)
+            git = self._with(repository, self.place / "index", people)
+            added = git.ask("add", "--all", no=_FATAL)[0]
+        except OSError as error:
+            raise StepFailed(f"The work tree cannot be read any more: {error.strerror}.") from error
+        if not added:
+            raise StepFailed("git cannot add the files that are there now: see the log.")
+        changes = git.ask("diff-index", "--cached", "--raw", "--no-renames", "-z", self.parent)[1]
+        for path in _moved_submodules(changes):
+            raise StepFailed(f"{path!a} is a submodule or a repository of its own now, or was one. Leave those alone.")
+        if not changes:
+            return ""
+        tree = _line(git.ask("write-tree")[1])
+        return _line(git.ask("commit-tree", "-p", self.parent, "-m", message, tree)[1])
+
+    def content(self, commit: str, path: str) -> bytes | None:
+        """Return a file of a commit in the store; None when there is no such commit, file, or it is no plain file."""
+        git = self._with(self.top / ".git", self.place / "index")
+        found, listed = git.ask("ls-tree", "-z", commit, "--", path, no=_FATAL)
+        words = listed.partition(b"\t")[0].split()
+        if not found or not words or not words[0].startswith(b"100"):
+            return None
+        return git.ask("cat-file", "blob", words[2].decode("ascii"))[1]
+
+    def bundle(self, file: Path, base: str) -> None:
+        """Write a bundle of the commits between the base and the parent."""
+        self._with(self.top / ".git", self.place / "index").do(
+            "bundle", "create", "--quiet", str(file), f"^{base}", "HEAD"
+        )
+
+    def _with(self, repository: Path, index: Path, more: Mapping[str, str] | None = None) -> Git:
+        environ = {
+            **self.git.environ,
+            **(more or {}),
+            "GIT_DIR": str(repository),
+            "GIT_WORK_TREE": str(self.top),
+            "GIT_INDEX_FILE": str(index),
+            "GIT_OBJECT_DIRECTORY": str(self.store / "objects"),
+            "GIT_NO_REPLACE_OBJECTS": "1",
+        }
+        return replace(self.git, environ=environ)
+
+
+def _make_repository(place: Path, store: Path, head: str) -> None:
+    """Make a repository that borrows the store's objects: ``git init`` would be a process more for each entry.
+
+    Raise FileExistsError for a place that somebody has prepared.
+    """
+    place.mkdir(parents=True)
+    (place / "refs").mkdir()
+    (place / "objects" / "info").mkdir(parents=True)
+    (place / "objects" / "info" / "alternates").write_text(f"{store / 'objects'}\n", encoding="utf-8")
+    (place / "HEAD").write_text(f"{head}\n", encoding="ascii")
+    of_sha256 = len(head) != 40  # noqa: PLR2004  # Hexadecimal digits of SHA-1.
+    extensions = "[extensions]\n\tobjectFormat = sha256\n" if of_sha256 else ""
+    version = f"[core]\n\trepositoryFormatVersion = {int(of_sha256)}\n\tbare = false\n"
+    (place / "config").write_text(version + extensions, encoding="ascii")
+
+
+def _moved_submodules(raw: bytes) -> Iterator[str]:
+    """Yield the paths whose entry is, or was, another repository's commit."""
+    parts = raw.decode("utf-8", "surrogateescape").split("\0")
+    for modes, path in zip(parts[::2], parts[1::2], strict=False):
+        if _GITLINK in modes[1:].split()[:2]:
+            yield path
+
+
+def _remove(place: Path) -> None:
+    """Get a directory out of the way. A command may have forbidden to delete what it left."""
+    if place.exists() or place.is_symlink():
+        numbered = (place.with_name(f"left-{number}") for number in range(1_000_000))
+        aside = next(each for each in numbered if not each.exists() and not each.is_symlink())
+        place.rename(aside)
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def _line(output: bytes) -> str:
+    return output.decode("ascii").strip()
