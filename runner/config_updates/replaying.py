@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from runner.config_updates.work_tree import WorkTree
+from runner.config_updates.work_tree import WorkTree, write_bundle
 from runner.faults import RunnerFault, StepFailed
 from runner.job import Tools
 from runner.log import last_lines
@@ -57,7 +57,7 @@ def replay(tools: Tools, clone: Git, order: Replay, bundle: Path, *, seconds: fl
             raise RunnerFault(f"The time for {len(order.entries)} entries is over after {done}. Nothing was pushed.")
         replaying.add(entry)
     if replaying.tip != order.base:
-        replaying.tree.bundle(bundle, order.base)
+        write_bundle(local, bundle, order.base, replaying.tip)
     return Replayed(replaying.tip, tuple(replaying.outcomes))
 
 
@@ -68,14 +68,11 @@ class _Replaying:
         self._tools, self._local, self._order, self._author = tools, local, order, author
         self.tip = order.base
         self.outcomes: list[Outcome] = []
+        #: The tip's files, if they are at hand.
+        self._tree: WorkTree | None = None
         #: Where in the log begins what programs said of the entry at hand.
         self._spoken = 0
         self._date = int(local.ask("show", "--no-patch", "--format=%ct", order.base)[1])
-
-    @property
-    def tree(self) -> WorkTree:
-        """A new work tree of the tip."""
-        return WorkTree.made(self._local, self._local.directory, self.tip)
 
     def add(self, entry: Entry) -> None:
         """Make an entry's commit, and note its outcome."""
@@ -95,7 +92,8 @@ class _Replaying:
 
     def _committed(self, entry: Entry) -> str:
         message = commit_message(entry.trailers)
-        tree = self.tree
+        tree = self._tree or WorkTree.made(self._local, self._local.directory, self.tip)
+        self._tree = None
         target = tree.file(entry.file)
         image_file = tree.place / "images.json"
         command = self._order.commands.introduce
@@ -120,6 +118,7 @@ class _Replaying:
         date = max(self._date, int(entry.authored.timestamp()))
         sha = tree.committed(message, _people(self._author, entry.authored, date))
         self._date = date if sha else self._date
+        self._tree = tree.after(sha or self.tip)
         return sha
 
     def _run(self, command: tuple[str, ...], tree: WorkTree, variables: Mapping[str, str]) -> None:

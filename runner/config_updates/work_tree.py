@@ -3,16 +3,17 @@
 ::
 
     store/            the objects, fetched before any command runs
-    entry/tree/       one commit's files, new for each entry, with a repository of their own for the command's git
+    entry/tree/       one commit's files, with a repository of their own for the command's git
     entry/index       the index as it was before the command
     entry/commit/     the repository that the commit is made with, new once the command has ended
 
 A command may write everywhere, as the runner has one user. What counts is made anew for each entry, so nothing that it
-leaves in a configuration, hooks, an index or ignored files reaches a commit.
+leaves in a configuration, hooks, an index or ignored files reaches a commit. Files stay where they are just committed.
 """
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -43,15 +44,39 @@ class WorkTree:
     def made(cls, git: Git, store: Path, parent: str) -> WorkTree:
         """Write the files of a commit. ``git`` needs no address and has no token. Raise RunnerFault."""
         place = store.with_name("entry")
-        _remove(place)
+        _remove(_aside(place))
         tree = cls(replace(git, directory=place / "tree"), place, store, parent)
+        tree.top.mkdir(parents=True)
+        _begin(tree)
         own = tree.top / ".git"
-        _make_repository(own, store, parent)
         tree._with(own, own / "index").do("read-tree", "-u", "--reset", parent)
-        for name in ("home", "tmp"):
-            (place / name).mkdir()
         shutil.copyfile(own / "index", place / "index")
         return tree
+
+    def after(self, commit: str) -> WorkTree | None:
+        """Return the tree of a commit that was just made of these files, or changed none; None where more is left."""
+        git = self._with(self.place / "commit", self.place / "index")
+        if not git.ask("clean", "-ffdx", "--quiet", no=1)[0] or self._has_repositories():
+            return None
+        old = _aside(self.place)
+        tree = replace(self, parent=commit)
+        if (old / "tree" / ".git").exists():
+            (old / "tree" / ".git").rename(old / "git")
+        self.place.mkdir()
+        (old / "tree").rename(tree.top)
+        _begin(tree)
+        for index in (self.place / "index", tree.top / ".git" / "index"):
+            shutil.copyfile(old / "index", index)
+        _remove(old)
+        return tree
+
+    def _has_repositories(self) -> bool:
+        """Tell whether there is a repository below the top: git passes over one among files that it knows."""
+        return any(
+            ".git" in (*directories, *files)
+            for place, directories, files in os.walk(self.top)
+            if place != str(self.top)
+        )
 
     def file(self, path: str) -> Path:
         """Return where a file of the tree is to be written. Raise StepFailed when that is elsewhere."""
@@ -92,12 +117,6 @@ class WorkTree:
             return None
         return git.ask("cat-file", "blob", words[2].decode("ascii"))[1]
 
-    def bundle(self, file: Path, base: str) -> None:
-        """Write a bundle of the commits between the base and the parent."""
-        self._with(self.top / ".git", self.place / "index").do(
-            "bundle", "create", "--quiet", str(file), f"^{base}", "HEAD"
-        )
-
     def _with(self, repository: Path, index: Path, more: Mapping[str, str] | None = None) -> Git:
         environ = {
             **self.git.environ,
@@ -109,6 +128,21 @@ class WorkTree:
             "GIT_NO_REPLACE_OBJECTS": "1",
         }
         return replace(self.git, environ=environ)
+
+
+def _begin(tree: WorkTree) -> None:
+    """Give the tree's command a repository, and a home."""
+    _make_repository(tree.top / ".git", tree.store, tree.parent)
+    for name in ("home", "tmp"):
+        (tree.place / name).mkdir()
+
+
+def write_bundle(git: Git, file: Path, base: str, tip: str) -> None:
+    """Write a bundle of the commits between two. ``git`` is in the store. Raise RunnerFault."""
+    repository = git.directory.with_name("bundled")
+    _make_repository(repository, git.directory, tip)
+    environ = {**git.environ, "GIT_DIR": str(repository), "GIT_NO_REPLACE_OBJECTS": "1"}
+    replace(git, environ=environ).do("bundle", "create", "--quiet", str(file), f"^{base}", "HEAD", "--")
 
 
 def _make_repository(place: Path, store: Path, head: str) -> None:
@@ -135,13 +169,18 @@ def _moved_submodules(raw: bytes) -> Iterator[str]:
             yield path
 
 
-def _remove(place: Path) -> None:
-    """Get a directory out of the way. A command may have forbidden to delete what it left."""
-    if place.exists() or place.is_symlink():
-        numbered = (place.with_name(f"left-{number}") for number in range(1_000_000))
-        aside = next(each for each in numbered if not each.exists() and not each.is_symlink())
+def _aside(place: Path) -> Path:
+    """Get a directory out of the way, if there is one, and return where it is."""
+    numbered = (place.with_name(f"left-{number}") for number in range(1_000_000))
+    aside = next(each for each in numbered if not os.path.lexists(each))
+    if os.path.lexists(place):
         place.rename(aside)
-        shutil.rmtree(aside, ignore_errors=True)
+    return aside
+
+
+def _remove(place: Path) -> None:
+    """Delete a directory, as far as a command has not forbidden it: what is left goes with the job."""
+    shutil.rmtree(place, ignore_errors=True)
 
 
 def _line(output: bytes) -> str:

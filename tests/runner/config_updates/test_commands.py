@@ -182,3 +182,16 @@ def test_a_command_finds_the_history_of_the_default_branch(config: ConfigReposit
     done = running(config, "git log --format=%H > history; git status --porcelain > status", 1)
     assert config.read(done.tip, "history").split() == config.forge("log", "--format=%H", "main").split()
     assert "images/staging.json" in config.read(done.tip, "status")
+
+
+@pytest.mark.parametrize(
+    "left",
+    ["cache/deep/file", "generated/staging/.git/HEAD", "generated/.git", "new/.git/HEAD", ".git/left", "empty/x/"],
+)
+def test_what_a_command_leaves_uncommitted_is_gone_when_the_next_one_runs(config: ConfigRepository, left: str) -> None:
+    config.commit({".gitignore": "cache/\n"})
+    make = f"mkdir -p {left}" if left.endswith("/") else f"mkdir -p $(dirname {left}); echo left > {left}"
+    script = f"test -e {left} && exit 1; {make}; test -e new && mv new $TMPDIR; chmod -R a-w cache; true"
+    done = running(config, script, 2)
+    assert done.states == ["committed", "committed"], done.log
+    assert config.files(done.tip) == config.files(config.main)
