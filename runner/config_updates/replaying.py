@@ -14,9 +14,9 @@ from runner.faults import RunnerFault, StepFailed
 from runner.job import Tools
 from runner.log import last_lines
 from runner.workspace import Git
+from tidegate.config.rules.config_updates import filled
 from tidegate.config_updates.rules.replay import Author, Copied, Entry, Outcome, Replay, Replayed, State
 from tidegate.config_updates.rules.trailers import InvalidTrailer, commit_message
-from tidegate.deploys.rules.workflow_rules import substituted
 from tidegate.roots.rules.root import commit_sha
 from tidegate.vcs.git.environment import git_environment
 
@@ -103,7 +103,7 @@ class _Replaying:
                 raise StepFailed(
                     f"The default branch has no file {entry.change.file!a} at {entry.trailers.source_sha[:12]}."
                 )
-            command = self._order.commands.promote
+            command = self._order.commands.promote or ()
         else:
             content = entry.change.text.encode()
         image_file.write_bytes(content)
@@ -114,14 +114,14 @@ class _Replaying:
             except OSError as error:
                 raise StepFailed(f"The file {entry.file!a} cannot be written: {error.strerror}.") from error
             command = self._order.commands.generate
-        self._run(command, tree, _variables(entry, image_file))
+        self._run(command, tree, _values(entry, image_file))
         date = max(self._date, int(entry.authored.timestamp()))
         sha = tree.committed(message, _people(self._author, entry.authored, date))
         self._date = date if sha else self._date
         self._tree = tree.after(sha or self.tip)
         return sha
 
-    def _run(self, command: tuple[str, ...], tree: WorkTree, variables: Mapping[str, str]) -> None:
+    def _run(self, command: tuple[str, ...], tree: WorkTree, values: Mapping[str, str]) -> None:
         """Run a command of the repository's in the tree. Raise StepFailed, and Interrupted."""
         tools = self._tools
         shown = ascii(" ".join(command))[1:-1][:_LONGEST_SHOWN]
@@ -130,18 +130,16 @@ class _Replaying:
             "HOME": str(tree.place / "home"),
             "TMPDIR": str(tree.place / "tmp"),
             "AWS_EC2_METADATA_DISABLED": "true",
-            **variables,
         }
         tools.log.say(shown)
         self._spoken = tools.log.size
         try:
-            argv = [substituted(word, environ) for word in command]
-            code = tools.processes.run_program(argv, tree.top, environ, tools.settings.program_seconds)
+            code = tools.processes.run_program(
+                filled(command, values), tree.top, environ, tools.settings.program_seconds
+            )
             problem = _problem(code)
         except StepFailed as fault:
             problem = str(fault)
-        except KeyError as error:
-            problem = f"names ${{{error.args[0]}}}, which is not set"
         except (OSError, ValueError) as error:
             problem = f"cannot be started: {error}"
         tools.log.end_line()
@@ -156,14 +154,14 @@ def _problem(code: int) -> str:
     return f"failed with exit code {code}" if code else ""
 
 
-def _variables(entry: Entry, image_file: Path) -> Mapping[str, str]:
-    """Return what a command may know of its entry."""
+def _values(entry: Entry, image_file: Path) -> Mapping[str, str]:
+    """Return the values of a command's placeholders."""
     trailers = entry.trailers
     return {
-        "IMAGE_FILE": str(image_file),
-        "TIDEGATE_FILE": entry.file,
-        "TIDEGATE_SET": trailers.image_set,
-        "TIDEGATE_ENVIRONMENT": trailers.environment,
+        "image_file": str(image_file),
+        "file": entry.file,
+        "set": trailers.image_set,
+        "environment": trailers.environment,
     }
 
 

@@ -13,7 +13,8 @@ from typing import Any
 
 from tests.repositories import Repository
 from tests.runner.config_updates.replaying import Ran, ran
-from tidegate.config_updates.rules.replay import Announced, Commands, Copied, Entry, Replay
+from tidegate.config.rules.config_updates import UpdateCommands
+from tidegate.config_updates.rules.replay import Announced, Copied, Entry, Replay
 from tidegate.config_updates.rules.trailers import Trailers
 
 MAKEFILE = """
@@ -35,6 +36,8 @@ done
 """
 BEGUN = datetime(2031, 5, 6, 7, 8, 9, tzinfo=UTC)
 AUTO = "refs/heads/auto"
+
+DEFAULT = UpdateCommands()
 
 
 def images(*services: str, build: int = 1) -> str:
@@ -108,7 +111,9 @@ class ConfigRepository:
         self.person.git("push", "--quiet", "--force", self.url, "HEAD:refs/heads/main")
         return sha
 
-    def replay(self, *entries: Entry, base: str = "", commands: Commands = Commands(), **options: Any) -> Ran:  # noqa: B008  # Frozen.
+    def replay(
+        self, *entries: Entry, base: str = "", commands: UpdateCommands = DEFAULT, **options: Any
+    ) -> Ran:  # Frozen.
         """Replay entries on the default branch; what is new can be asked for by ``read`` afterwards."""
         self._replays += 1
         done = ran(Replay(base or self.main, entries, commands), self.url, self.place, **options)

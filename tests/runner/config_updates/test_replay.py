@@ -8,7 +8,8 @@ from __future__ import annotations
 import pytest
 
 from tests.runner.config_updates.config_repository import BEGUN, ConfigRepository, announced, images, promoted
-from tidegate.config_updates.rules.replay import Commands, Entry
+from tidegate.config.rules.config_updates import UpdateCommands
+from tidegate.config_updates.rules.replay import Entry
 from tidegate.config_updates.rules.trailers import commit_message
 
 STAGING = "images/staging.json"
@@ -149,8 +150,8 @@ def test_a_promotion_copies_the_file_of_its_commit_whatever_is_newer(config: Con
 
 
 def test_a_promotion_runs_the_repositorys_own_command_if_there_is_one(config: ConfigRepository) -> None:
-    command = ("sh", "-c", 'cp "$IMAGE_FILE" "$TIDEGATE_FILE"; echo ${TIDEGATE_ENVIRONMENT} > promoted')
-    done = config.replay(promoted(1, config.main), commands=Commands(promote=command))
+    command = ("sh", "-c", "cp {image_file} {file}; echo {environment} > promoted")
+    done = config.replay(promoted(1, config.main), commands=UpdateCommands(promote=command))
     assert config.files(done.tip) - config.files(config.main) == {"images/internal.json", "promoted"}
     assert config.read(done.tip, "promoted") == "internal\n"
 
@@ -201,7 +202,7 @@ def test_submodules_are_left_alone(config: ConfigRepository) -> None:
 @pytest.mark.large
 def test_each_of_200_entries_takes_as_many_git_processes_as_any_other(config: ConfigRepository) -> None:
     """(55)"""
-    commands = Commands(introduce=("cp", "${IMAGE_FILE}", "images/staging.json"))
+    commands = UpdateCommands(introduce=("cp", "{image_file}", "images/staging.json"))
     counts = {count: config.replay(*entries(count), commands=commands) for count in (1, 2, 200)}
     one, two, all_ = (counts[count].git_processes for count in (1, 2, 200))
     assert all_ - two == 198 * (two - one)

@@ -6,27 +6,12 @@ An entry is not what a commit changed, but what was asked for: an image set, or 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from tidegate.config.rules.config_updates import UpdateCommands
 from tidegate.config_updates.rules.trailers import Trailers
-
-#: The seed's commands. ``generate`` runs after a file was copied.
-INTRODUCE = ("make", "introduce_images", "IMAGE_FILE=${IMAGE_FILE}")
-GENERATE = ("make", "generate")
-
-
-@dataclass(frozen=True, slots=True)
-class Commands:
-    """The repository's own commands as argument lists, in which ``${NAME}`` stands for a variable of the entry.
-
-    Without ``promote``, the file is copied and ``generate`` runs.
-    """
-
-    introduce: tuple[str, ...] = INTRODUCE
-    promote: tuple[str, ...] = ()
-    generate: tuple[str, ...] = GENERATE
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +48,7 @@ class Replay:
 
     base: str
     entries: tuple[Entry, ...]
-    commands: Commands = Commands()
+    commands: UpdateCommands = field(default_factory=UpdateCommands)
 
 
 class State(StrEnum):
