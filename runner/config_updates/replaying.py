@@ -135,7 +135,7 @@ class _Replaying:
         self._spoken = tools.log.size
         try:
             code = tools.processes.run_program(
-                filled(command, values), tree.top, environ, tools.settings.program_seconds
+                list(filled(command, values)), tree.top, environ, tools.settings.program_seconds
             )
             problem = _problem(code)
         except StepFailed as fault:
