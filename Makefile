@@ -59,7 +59,7 @@ statelint: setup
 	rm build/statelint/whole.json
 	$(BIN)/statelint --eval-jsonata build/statelint/*.json
 
-test: setup ## The test suite, in parallel; unit and contract tests must cover domain and use cases, branches too
+test: setup ## The test suite, in parallel; unit and contract tests must cover rules and verbs, branches too
 	$(BIN)/pytest --numprocesses 4 --dist loadgroup -m "not nightly" --cov --cov-report term
 
 test-nightly: setup ## What make test leaves out: long stories, the stand-ins' own tests, many random examples, a soak

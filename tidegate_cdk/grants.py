@@ -97,29 +97,29 @@ def _catalog(*more: str) -> Callable[[GrantContext], Grant]:
 
 
 def _send_events(context: GrantContext) -> Grant:
-    push, action = context.messaging.discovery.queue, context.messaging.action.queue
+    discovery, action = context.messaging.discovery.queue, context.messaging.action.queue
     return Grant(
-        (allow("sqs:SendMessage", on=push.queue_arn), allow("sqs:SendMessage", on=action.queue_arn)),
-        {"TIDEGATE_DISCOVERY_QUEUE": push.queue_url, "TIDEGATE_ACTION_QUEUE": action.queue_url},
+        (allow("sqs:SendMessage", on=discovery.queue_arn), allow("sqs:SendMessage", on=action.queue_arn)),
+        {"TIDEGATE_DISCOVERY_QUEUE": discovery.queue_url, "TIDEGATE_ACTION_QUEUE": action.queue_url},
     )
 
 
-def _send_pushes(context: GrantContext) -> Grant:
+def _send_to_discovery(context: GrantContext) -> Grant:
     """The event sender knows both queues; this function may use only one of them."""
-    push = context.messaging.discovery.queue
-    return Grant((allow("sqs:SendMessage", on=push.queue_arn),), _send_events(context).environment)
+    discovery = context.messaging.discovery.queue
+    return Grant((allow("sqs:SendMessage", on=discovery.queue_arn),), _send_events(context).environment)
 
 
 def _announce(context: GrantContext) -> Grant:
-    queue, line, bus = context.messaging.check_run.queue, context.messaging.positions.queue, context.messaging.bus
+    queue, positions, bus = context.messaging.check_run.queue, context.messaging.positions.queue, context.messaging.bus
     statements = (
         allow("sqs:SendMessage", on=queue.queue_arn),
-        allow("sqs:SendMessage", on=line.queue_arn),
+        allow("sqs:SendMessage", on=positions.queue_arn),
         allow("events:PutEvents", on=bus.event_bus_arn),
     )
     environment = {
         "TIDEGATE_CHECK_RUN_QUEUE": queue.queue_url,
-        "TIDEGATE_POSITIONS_QUEUE": line.queue_url,
+        "TIDEGATE_POSITIONS_QUEUE": positions.queue_url,
         "TIDEGATE_EVENT_BUS": bus.event_bus_name,
     }
     return Grant(statements, environment)
@@ -292,12 +292,12 @@ def _check_run_queue(context: GrantContext) -> Grant:
     return Grant((allow("sqs:SendMessage", on=messaging.check_run.queue.queue_arn),), environment)
 
 
-def _line_queues(context: GrantContext) -> Grant:
+def _position_queues(context: GrantContext) -> Grant:
     """The refresh of positions sends to both position queues, and to the check-run queue; it does not use the bus."""
-    line, later = context.messaging.positions.queue, context.messaging.positions_later.queue
-    statements = (allow("sqs:SendMessage", on=line.queue_arn), allow("sqs:SendMessage", on=later.queue_arn))
+    positions, later = context.messaging.positions.queue, context.messaging.positions_later.queue
+    statements = (allow("sqs:SendMessage", on=positions.queue_arn), allow("sqs:SendMessage", on=later.queue_arn))
     return Grant(
-        statements, {"TIDEGATE_POSITIONS_QUEUE": line.queue_url, "TIDEGATE_POSITIONS_LATER_QUEUE": later.queue_url}
+        statements, {"TIDEGATE_POSITIONS_QUEUE": positions.queue_url, "TIDEGATE_POSITIONS_LATER_QUEUE": later.queue_url}
     )
 
 
@@ -404,7 +404,7 @@ _GRANTS: Mapping[Capability, Callable[[GrantContext], Grant]] = {
     Capability.DELIVERIES: _records("delivery", actions=(*_READ, *_WRITE)),
     Capability.OPEN_DEPLOYMENTS: _open_index,
     Capability.SEND_EVENTS: _send_events,
-    Capability.SEND_TO_DISCOVERY: _send_pushes,
+    Capability.SEND_TO_DISCOVERY: _send_to_discovery,
     Capability.PUBLISH_CHANGES: _announce,
     Capability.PUBLISH_EVENTS: _tell_bus,
     Capability.EVALUATE_GATES: _ask_gates,
@@ -429,7 +429,7 @@ _GRANTS: Mapping[Capability, Callable[[GrantContext], Grant]] = {
     Capability.CHECK_RUN_QUEUE: _check_run_queue,
     Capability.POSITIONS: _records("line", actions=("dynamodb:Query", "dynamodb:PutItem", "dynamodb:BatchWriteItem")),
     Capability.READ_POSITIONS: _records("line", actions=_READ),
-    Capability.POSITION_QUEUES: _line_queues,
+    Capability.POSITION_QUEUES: _position_queues,
     Capability.FORGE: _forge,
     Capability.STOP_RUNNERS: _stop_runners,
     Capability.PLAN_RUNNERS: _plan_runners,

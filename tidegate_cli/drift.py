@@ -25,12 +25,12 @@ _Repository = Annotated[
 _Look = Annotated[
     str | None,
     typer.Option(
-        "--look",
+        "--detect",
         metavar="SCHEDULE",
         help="Start drift detection of this schedule now. You need write access to the repository.",
     ),
 ]
-_Wait = Annotated[bool, typer.Option("--wait", help="With --look: wait until the run ends, and show its result.")]
+_Wait = Annotated[bool, typer.Option("--wait", help="With --detect: wait until the run ends, and show its result.")]
 
 
 def drift(
@@ -46,10 +46,10 @@ def drift(
     from tidegate_cli import drift_presenter, lookup, screen
 
     if look and not repository:
-        message = f"Name its repository: tidegate drift OWNER/NAME --look {look}"
-        raise typer.BadParameter(message, param_hint="--look")
+        message = f"Name its repository: tidegate drift OWNER/NAME --detect {look}"
+        raise typer.BadParameter(message, param_hint="--detect")
     if wait and not look:
-        raise WrongUsage("--wait waits for a run that --look starts.", "Add --look SCHEDULE, or omit --wait.")
+        raise WrongUsage("--wait waits for a run that --detect starts.", "Add --detect SCHEDULE, or omit --wait.")
     with open_client(url, person) as client:
         name = lookup.repository(repository) if repository else None
         try:

@@ -66,7 +66,7 @@ def _unknown_token(connection: Connection, message: str, code: str) -> Problem:
         )
     return NotSignedIn(
         f"{connection.url} does not accept the token in {name}: {message}",
-        f"Set {name} to a valid token of your forge, or TIDEGATE_URL to the right installation.",
+        f"Set {name} to a valid token of your VCS provider, or TIDEGATE_URL to the right installation.",
         code,
     )
 

@@ -81,7 +81,7 @@ class WorkTree:
     def file(self, path: str) -> Path:
         """Return where a file of the tree is to be written. Raise StepFailed when that is elsewhere."""
         place = place_in(self.top, self.top / path)
-        if place is None or ".git" in Path(path).parts:
+        if place is None or ".git" in (*Path(path).parts, *place.relative_to(self.top.resolve()).parts):
             raise StepFailed(f"The file {path!a} leads out of the repository. Put a file there, and no link.")
         return place
 

@@ -92,7 +92,7 @@ def test_what_became_of_a_deployment_that_undoes_drift_is_told(api, tidegate):
 def test_a_schedule_can_be_told_to_look_now(api, tidegate):
     api.answers["POST /api/v1/drift/look"] = {"message": "Started the schedule nightly."}
     api.answers["GET /api/v1/drift"] = {"schedules": [SCHEDULE]}
-    shown = tidegate("drift", "acme/live", "--look", "nightly").stdout
+    shown = tidegate("drift", "acme/live", "--detect", "nightly").stdout
     assert shown.startswith("Started the schedule nightly.")
     assert "→ tidegate drift acme/live  shows the result" in shown
     assert shown.index("The result of the run before") < shown.index("acme/live  nightly")
@@ -113,7 +113,7 @@ def looking(api, monkeypatch):
 
 
 def test_who_waits_sees_what_the_run_found_that_was_asked_for(looking, tidegate):
-    shown = tidegate("drift", "acme/live", "--look", "nightly", "--wait").stdout
+    shown = tidegate("drift", "acme/live", "--detect", "nightly", "--wait").stdout
     assert "Started the schedule nightly." in shown
     assert "app  no drift" in shown
     assert "db  the plan failed" not in shown
@@ -121,14 +121,14 @@ def test_who_waits_sees_what_the_run_found_that_was_asked_for(looking, tidegate)
 
 
 def test_a_program_that_waits_gets_one_document(looking, tidegate):
-    result = tidegate("drift", "acme/live", "--look", "nightly", "--wait", "--json")
+    result = tidegate("drift", "acme/live", "--detect", "nightly", "--wait", "--json")
     assert json.loads(result.stdout)["schedules"][0]["looked_at"] == LATER
     assert "Started the schedule" in result.stderr
 
 
 def test_the_first_run_of_a_schedule_is_waited_for_as_well(looking, tidegate):
     looking.answers["GET /api/v1/drift"][0:2] = [{"schedules": []}, {"schedules": [{**SCHEDULE, "looked_at": None}]}]
-    shown = tidegate("drift", "acme/live", "--look", "nightly", "--wait").stdout
+    shown = tidegate("drift", "acme/live", "--detect", "nightly", "--wait").stdout
     assert "app  no drift" in shown
     assert "db  the plan failed" not in shown
 
@@ -136,7 +136,7 @@ def test_the_first_run_of_a_schedule_is_waited_for_as_well(looking, tidegate):
 def test_waiting_for_a_run_survives_a_server_that_is_away_for_a_moment(looking, tidegate, monkeypatch):
     monkeypatch.setattr("tidegate_cli.api_client.PAUSES", (0.0,))
     looking.answers["GET /api/v1/drift"][2:2] = [refused(503, "unavailable", "Not now.")] * 6
-    result = tidegate("drift", "acme/live", "--look", "nightly", "--wait")
+    result = tidegate("drift", "acme/live", "--detect", "nightly", "--wait")
     assert result.exit_code == 0
     assert "app  no drift" in result.stdout
 
@@ -144,7 +144,7 @@ def test_waiting_for_a_run_survives_a_server_that_is_away_for_a_moment(looking, 
 def test_a_run_that_never_begins_is_not_waited_for(looking, tidegate, monkeypatch):
     monkeypatch.setattr("tidegate_cli.waiting.BEGIN_SECONDS", 0.0)
     looking.answers["GET /api/v1/drift"] = {"schedules": [SCHEDULE]}
-    result = tidegate("drift", "acme/live", "--look", "nightly", "--wait")
+    result = tidegate("drift", "acme/live", "--detect", "nightly", "--wait")
     assert result.exit_code == 6
     assert "has not started" in result.output
     assert "→ tidegate drift acme/live" in result.output
@@ -156,6 +156,6 @@ def test_only_a_run_that_was_asked_for_is_waited_for(api, tidegate):
 
 
 def test_a_schedule_is_told_by_its_repository(tidegate):
-    result = tidegate("drift", "--look", "nightly")
+    result = tidegate("drift", "--detect", "nightly")
     assert result.exit_code == 2
     assert "tidegate drift OWNER/NAME" in result.output

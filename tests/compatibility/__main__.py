@@ -15,6 +15,7 @@ def main(release: str) -> None:
     contents = {
         "records": {name: filled.filled_record(kind) for name, kind in filled.stored_records().items()},
         "messages": {name: filled.filled_message(kind) for name, kind in filled.messages().items()},
+        "words": filled.words(),
         "api": releases.offered_api(),
         "events": releases.offered_events(),
     }

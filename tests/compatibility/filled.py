@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime, timedelta
+from enum import Enum
 from importlib import import_module
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -57,6 +58,27 @@ def messages() -> Mapping[str, type[BaseModel]]:
         for name, kind in inspect.getmembers(import_module(module), inspect.isclass)
         if issubclass(kind, BaseModel) and kind.__module__ == module and kind.model_fields
     }
+
+
+def words() -> Mapping[str, list[str]]:
+    """Return what each enumeration may say that is stored or sent, by its name."""
+    found: dict[str, list[str]] = {}
+    for kind in (*stored_records().values(), *messages().values()):
+        _collect(kind, found, set())
+    return found
+
+
+def _collect(hint: Any, found: dict[str, list[str]], seen: set[Any]) -> None:
+    if get_origin(hint) is not None:
+        for argument in get_args(hint):
+            _collect(argument, found, seen)
+    elif isinstance(hint, type) and hint not in seen:
+        seen.add(hint)
+        if issubclass(hint, Enum):
+            found[hint.__name__] = sorted(str(each.value) for each in hint)
+        elif is_dataclass(hint) or issubclass(hint, BaseModel):
+            for inner in _hints(hint).values():
+                _collect(inner, found, seen)
 
 
 def filled_record(kind: type[Any]) -> Any:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.compatibility.filled import filled_message, filled_record, messages, stored_records
+from tests.compatibility.filled import filled_message, filled_record, messages, stored_records, words
 from tests.compatibility.releases import RELEASES, corpus, lost, offered_api, offered_events
 from tidegate.aws.records import pack, unpack
 
@@ -24,6 +24,12 @@ def test_messages_on_their_way_are_read_whole(release: str):
     for name, data in corpus(release, "messages").items():
         read = messages()[name].model_validate(data).model_dump(mode="json")
         assert list(lost(data, read, name)) == []
+
+
+def test_all_that_enumerations_said_is_still_understood(release: str):
+    now = words()
+    gone = {name: set(said) - set(now[name]) for name, said in corpus(release, "words").items()}
+    assert {name: missing for name, missing in gone.items() if missing} == {}
 
 
 def test_the_api_still_offers_everything(release: str):

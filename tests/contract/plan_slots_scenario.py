@@ -98,7 +98,7 @@ class PlacesScenario:
             return Mortal(port, self.fate)
 
         self.ports = memory_ports(
-            place_limit=LIMIT,
+            plan_slot_limit=LIMIT,
             slot_limit=SLOTS,
             plan_slots=mortal(self.places),
             speculative_plans=mortal(self.stores.layers),

@@ -165,7 +165,7 @@ def test_a_check_run_shows_drift_is_run_again_and_goes_with_the_file(project):
     assert schedule.looks(lambda: project.person("developer").rerun(project.name, run["id"])).drifted == ()
     eventually(lambda: newest_check(project, sha)["conclusion"] == "success", what="a check run without drift")
     tamper(project, "app", "by hand")
-    assert schedule.looks(lambda: run_tidegate(project, "drift", project.name, "--look", "nightly")).drifted
+    assert schedule.looks(lambda: run_tidegate(project, "drift", project.name, "--detect", "nightly")).drifted
     eventually(lambda: newest_check(project, sha)["conclusion"] == "failure", what="a check run with drift")
     assert schedule_name(project.name, "nightly") in project.tidegate.cloud.read("schedules")
     project.push_files({"tidegate.yaml": "plan_review: never\n"})

@@ -131,7 +131,7 @@ class MemoryRunners:
 
 @dataclass(slots=True)
 class MemoryEventPublisher:
-    """The port ``Announcements``: what was announced, in order."""
+    """The port ``EventPublisher``: what was announced, in order."""
 
     announced: list[Deployment] = field(default_factory=list)
     refreshed: list[str] = field(default_factory=list)

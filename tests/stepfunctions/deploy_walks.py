@@ -111,7 +111,7 @@ DEPLOY = [
         answers=stumbling("deploy", "Continue as a new execution"),
     ),
     *(
-        _queue(f"{states[-1]} is refused", (*states, "Tidegate failed"), *claims, answers={states[-1]: REFUSED})
+        _queue(f"{states[-1]} is refused", (*states, "Internal error"), *claims, answers={states[-1]: REFUSED})
         for states, claims in (
             (CLAIMED[:1], ("deploy",)),
             (RAN, ("deploy",)),

@@ -25,11 +25,11 @@ WAITING = ("Begin the plan", "Wait for a concurrency slot")
 LOOKING = ("Check the roots", "Begin the layer", "Begin the plan", "Start a runner for the plan", "Plan")
 PLANNED = ("Record the plan", "Layer checked")
 SHOWN = ("Keep and show what was found", "Did Tidegate fail on the way?", "Drift checked")
-ALARMED = (*SHOWN[:-1], "Tidegate failed")
+ALARMED = (*SHOWN[:-1], "Internal error")
 UNPLANNED = ("Record that there is no plan", "Whose failure is it?")
 FAILED = (*UNPLANNED, "Layer checked", *SHOWN)
 FAULT = (*UNPLANNED, "Layer failed internally", *ALARMED)
-TOLD = (*FOUND[:2], "Record an internal error", "Tidegate failed")
+TOLD = (*FOUND[:2], "Record an internal error", "Internal error")
 _LOOKING = (*FOUND, *LOOKING)
 _QUEUED = (*FOUND, *LOOKING[:2], *WAITING)
 
@@ -118,7 +118,7 @@ DRIFT = [
     ),
     _drift(
         "what was found cannot be kept",
-        (*_LOOKING, *PLANNED, SHOWN[0], "Tidegate failed"),
+        (*_LOOKING, *PLANNED, SHOWN[0], "Internal error"),
         answers={"Keep and show what was found": REFUSED},
     ),
     *(

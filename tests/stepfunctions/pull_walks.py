@@ -33,10 +33,10 @@ AGAIN = ("May the plan be tried again?", "Wait before planning again")
 RECORDED = ("Record the plan", "Do policies apply?")
 JUDGED = (*RECORDED, "Evaluate the policies")
 SHOWN = ("Show what the merge would do", "Did Tidegate fail on the way?", "Shown")
-ALARMED = (*SHOWN[:-1], "Tidegate failed")
+ALARMED = (*SHOWN[:-1], "Internal error")
 FAILED = ("Record that the plan failed", "Layer failed", *SHOWN)
 FAULT = ("Record an internal error", "Layer failed internally")
-TOLD = ("Show that Tidegate failed", "Tidegate failed")
+TOLD = ("Show the internal error", "Internal error")
 _LOOK = (*FOUND, *EACH, *PLANNING)
 _PLACED = (*FOUND, *EACH, *WAITING)
 _GOOD = (*RECORDED, "Layer planned", *SHOWN)
@@ -153,18 +153,18 @@ PULL_REQUEST = [
         REFUSED.error,
         answers={
             "Find what the pull request changes": REFUSED,
-            **stumbling("pull_request", "Show that Tidegate failed"),
+            **stumbling("pull_request", "Show the internal error"),
         },
     ),
     _pull(
         "cannot be looked at, and nobody is told",
         (*FOUND[:2], *TOLD),
         REFUSED.error,
-        answers={"Find what the pull request changes": REFUSED, "Show that Tidegate failed": REFUSED},
+        answers={"Find what the pull request changes": REFUSED, "Show the internal error": REFUSED},
     ),
     _pull(
         "cannot be shown",
-        (*_LOOK, *RECORDED, "Layer planned", SHOWN[0], "Tidegate failed"),
+        (*_LOOK, *RECORDED, "Layer planned", SHOWN[0], "Internal error"),
         answers={"Show what the merge would do": REFUSED},
     ),
     *(

@@ -216,7 +216,7 @@ TERRAFORM = [
     *(
         _deployment(
             f"{record} is refused",
-            (*before, record, "Tidegate failed"),
+            (*before, record, "Internal error"),
             error,
             given=given,
             answers={**how, record: REFUSED},

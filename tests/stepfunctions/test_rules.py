@@ -195,7 +195,7 @@ def test_every_caught_failure_is_recorded_before_the_execution_ends(machine: Mac
         "deploy": {"Claim the next deployment", "Record the outcome", "Wait for a revision or an unlock"}
         | {"Close the queue if nothing came", "Continue as a new execution"},
         "terraform": {name for name in machine.states if name.startswith("Record ")},
-        "pull_request": {"Show what the merge would do", "Show that Tidegate failed"},
+        "pull_request": {"Show what the merge would do", "Show the internal error"},
         "drift": {"Keep and show what was found", "Record an internal error"},
     }[machine.name]
     for name, task in machine.tasks():
@@ -291,8 +291,8 @@ def test_no_account_region_or_resource_is_written_into_the_file(machine: Machine
 
 def test_expected_outcomes_succeed_and_only_faults_of_tidegate_fail(machine: Machine):
     failing = [name for name, state in machine.states.items() if state["Type"] == "Fail"]
-    assert failing == ["Tidegate failed"]
-    assert set(machine.states["Tidegate failed"]) >= {"Error", "Cause"}
+    assert failing == ["Internal error"]
+    assert set(machine.states["Internal error"]) >= {"Error", "Cause"}
 
 
 def test_items_of_a_map_are_executions_of_their_own_that_read_only_what_they_assign(machine: Machine):

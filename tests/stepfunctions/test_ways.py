@@ -42,7 +42,7 @@ def test_a_machine_goes_its_way_and_records_what_failed(walked, way):
     assert went.states == way.states
     recorded = [payload["error"] for _, payload in went.asked if payload.get("error")]
     assert set(recorded) == ({way.records} if way.records else set())
-    failed = way.states[-1] == "Tidegate failed"
+    failed = way.states[-1] == "Internal error"
     assert went.end == ("ExecutionFailed" if failed else "ExecutionSucceeded")
     _understood(way, went)
 

@@ -108,7 +108,7 @@ PLAIN: dict[str, dict[str, Answer]] = {
         "Record that the plan failed": {"state": "failed", "policies": False},
         "Record an internal error": {"state": "failed", "policies": False},
         "Show what the merge would do": {"outcome": "shown"},
-        "Show that Tidegate failed": {"outcome": "shown"},
+        "Show the internal error": {"outcome": "shown"},
     },
     "drift": {
         "Find the roots to check": LAYERS,

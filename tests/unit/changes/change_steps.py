@@ -56,7 +56,7 @@ def _after(step: str, output) -> str:
 
 
 class Mail:
-    """The port ``Announcements``: messages to those that look at gates, and to those that show check runs."""
+    """The port ``EventPublisher``: messages to those that look at gates, and to those that show check runs."""
 
     def __init__(self):
         self.moved: list[str] = []

@@ -10,6 +10,7 @@ from tidegate.config.rules.config_updates import RequiredCheck, Timeouts
 from tidegate.config_updates.rules.verdicts import (
     CheckReport,
     CommitVerdict,
+    Retried,
     Source,
     Verdict,
     judge_commit,
@@ -23,9 +24,9 @@ def _run(result: str, number: int = 1, *, name: str = "tests", app: str = "githu
     return CheckReport(fields.pop("source", Source.CHECK_RUN), name, app, result, number, **fields)
 
 
-def _judged(*reports: CheckReport, required=(TESTS,), minutes: int = 1, retried=()) -> CommitVerdict:
+def _judged(*reports: CheckReport, required=(TESTS,), minutes: int = 1, retried=None) -> CommitVerdict:
     now = PUSHED + timedelta(minutes=minutes)
-    return judge_commit(required, reports, PUSHED, now, Timeouts(), frozenset(retried))
+    return judge_commit(required, reports, PUSHED, now, Timeouts(), retried or {})
 
 
 @pytest.mark.parametrize(
@@ -75,7 +76,11 @@ def test_the_newest_report_counts_in_whatever_order_reports_arrive(reports):
 
 def test_what_came_to_no_result_is_asked_for_once_more_and_then_fails():
     assert _judged(_run("timed_out")).retries == (TESTS,)
-    assert _judged(_run("timed_out"), retried=["tests"]).verdict is Verdict.FAIL
+    once = {("tests", Source.CHECK_RUN): Retried(1, PUSHED)}
+    assert _judged(_run("timed_out"), retried=once).verdict is Verdict.NONE
+    assert _judged(_run("timed_out"), retried=once, minutes=16).verdict is Verdict.FAIL
+    assert _judged(_run("timed_out"), _run("timed_out", 2), retried=once).verdict is Verdict.FAIL
+    assert _judged(_run("timed_out"), _run("success", 2), retried=once).verdict is Verdict.PASS
 
 
 def test_a_check_that_never_starts_fails_after_its_time():

@@ -29,7 +29,7 @@ class Scenario:
     records, drifts, event_publisher = port("pull_requests"), port("drifts"), port("event_publisher")
 
     def __init__(self):
-        self.ports = memory_ports(place_limit=LIMIT)
+        self.ports = memory_ports(plan_slot_limit=LIMIT)
 
     def layer(self, name, **fields):
         """Store a layer whose id is its name."""
@@ -252,5 +252,5 @@ class TestRepairing:
         scenario.pull("a", "b")
         scenario.take("a")
         scenario.wait("b")
-        scenario.ports = changed(scenario.ports, place_limit=2)
+        scenario.ports = changed(scenario.ports, plan_slot_limit=2)
         assert (scenario.reconcile(), scenario.woken) == (1, ["b"])

@@ -31,7 +31,7 @@ class Scenario:
     event_publisher, runners = port("event_publisher"), port("runners")
 
     def __init__(self, **fields):
-        self.ports = memory_ports(place_limit=LIMIT)
+        self.ports = memory_ports(plan_slot_limit=LIMIT)
         layer = any_layer(**fields)
         self.id = layer.id
         self.layers.create([layer])

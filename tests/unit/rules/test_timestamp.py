@@ -73,7 +73,3 @@ def test_records_hold_instants_as_text(seen):
     packed = pack(seen)
     assert packed["at"] == timestamp_text(seen.at)
     assert unpack(_Seen, packed) == seen
-
-
-def test_an_empty_text_in_an_older_record_means_never():
-    assert unpack(_Seen, {"at": "2026-03-02T08:00:00Z", "until": ""}).until is None

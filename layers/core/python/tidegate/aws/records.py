@@ -76,13 +76,8 @@ def _reader(hint: Any) -> Callable[[Any], Any] | None:
         each = _reader(get_args(hint)[0])
         return tuple if each is None else lambda items: tuple(map(each, items))
     if hint is datetime:
-        return _instant
+        return timestamp_from
     return hint if isinstance(hint, type) and issubclass(hint, Enum) else None
-
-
-def _instant(text: str) -> datetime | None:
-    # An older version wrote an empty text for never.
-    return timestamp_from(text) if text else None
 
 
 def to_attribute(value: Any) -> dict[str, Any]:

@@ -123,7 +123,7 @@ def _shown(ports: Ports, record: DriftRecord) -> DriftRecord:
     try:
         return report_drift(ports, record)
     except ForgeRefused as error:
-        notice = f"Tidegate could not report the result on the forge: {error}"
+        notice = f"Tidegate could not report the result at the VCS provider: {error}"
         return replace(record, notice="\n".join(filter(None, (record.notice, notice))))
 
 

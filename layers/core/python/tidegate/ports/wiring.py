@@ -527,7 +527,7 @@ class Ports:
         return SlotSettings.from_env(self.environ).limit
 
     @cached_property
-    def place_limit(self) -> int:
+    def plan_slot_limit(self) -> int:
         """Concurrent speculative plans of a repository at most."""
         return PlanSlotSettings.from_env(self.environ).limit
 

@@ -32,10 +32,10 @@ def begin_speculative_plan(ports: Ports, message: BeginSpeculativePlan) -> JobBe
     the installation allows.
     """
     layer = _undone(ports, message.layer)
-    places = ports.plan_slots.take(layer.repository, layer.id, ports.place_limit)
+    places = ports.plan_slots.take(layer.repository, layer.id, ports.plan_slot_limit)
     if layer.id not in places.held:
         release_slots(ports, [layer.id])
-        raise NoFreePlanSlot(layer.id, asked(places, layer.id, ports.place_limit).reason)
+        raise NoFreePlanSlot(layer.id, asked(places, layer.id, ports.plan_slot_limit).reason)
     job = choose_plan_runner(ports, _job(ports, layer, job_id(layer.id, JobKind.SPECULATE, message.attempt)))
     if needs_fargate(job):
         take_slot(ports, layer.id)

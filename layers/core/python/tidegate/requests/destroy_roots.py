@@ -29,7 +29,7 @@ from tidegate.rules.errors import quoted
 
 @dataclass(frozen=True, slots=True)
 class Destroy:
-    """What is asked for: an installation of the App and a repository, which roots, by whom and when.
+    """A request to destroy roots: of which repository, which roots, by whom and when.
 
     ``tells_apart`` is unique among requests. ``asked_on`` is the number of the pull request with the comment.
     """

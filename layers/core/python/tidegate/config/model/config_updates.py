@@ -98,7 +98,8 @@ def _file(text: str) -> str:
         )
     if any(part.lower() == ".git" for part in parts) or parts[0].lower() in _NOT_FOR_IMAGES:
         raise refused(
-            f"{shown(text)} is in a directory of git or of the forge", "Use another one, such as images/staging.json"
+            f"{shown(text)} is in a directory of git or of the VCS provider",
+            "Use another one, such as images/staging.json",
         )
     return text
 

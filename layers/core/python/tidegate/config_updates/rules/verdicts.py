@@ -6,10 +6,11 @@ may write to a repository may set a status, so a required check counts only from
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from types import MappingProxyType
 
 from tidegate.config.rules.config_updates import RequiredCheck, Timeouts
 
@@ -43,6 +44,14 @@ class CheckReport:
     result: str
     number: int
     started_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Retried:
+    """A check that was requested again at that time, when its newest report had this ``number``."""
+
+    number: int
+    at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +98,11 @@ def judge_commit(
     pushed_at: datetime,
     now: datetime,
     timeouts: Timeouts,
-    retried: frozenset[str] = frozenset(),
+    retried: Mapping[tuple[str, Source], Retried] = MappingProxyType({}),
 ) -> CommitVerdict:
     """Return what the required checks say of a commit that was pushed at that time.
 
-    ``retried`` are the names of checks that were asked for once more already. Never green without a required check.
+    ``retried`` are the reports after which a check was requested again. Never green without a required check.
     """
     newest: dict[tuple[str, Source], CheckReport] = {}
     unpinned: set[str] = set()
@@ -125,7 +134,7 @@ def _judge(
     pushed_at: datetime,
     now: datetime,
     timeouts: Timeouts,
-    retried: frozenset[str],
+    retried: Mapping[tuple[str, Source], Retried],
 ) -> CheckVerdict:
     reports = [newest[check.name, source] for source in Source if (check.name, source) in newest]
     if not reports:
@@ -143,7 +152,7 @@ def _of_report(
     pushed_at: datetime,
     now: datetime,
     timeouts: Timeouts,
-    retried: frozenset[str],
+    retried: Mapping[tuple[str, Source], Retried],
 ) -> CheckVerdict:
     result = report.result
     if result in _PASSED:
@@ -151,12 +160,23 @@ def _of_report(
     if result in _FAILED:
         return CheckVerdict(check, Verdict.FAIL, "failed")
     if result in _UNDECIDED:
-        again = check.name not in retried
-        words = result.replace("_", " ")
-        return CheckVerdict(check, Verdict.RETRY if again else Verdict.FAIL, f"came to no result ({words})")
+        return _undecided(check, report, retried.get((check.name, report.source)), now, timeouts)
     if now - (report.started_at or pushed_at) > timeouts.finish:
         return CheckVerdict(check, Verdict.FAIL, f"did not finish within {_minutes(timeouts.finish)}")
     return CheckVerdict(check, Verdict.NONE, "was cancelled" if result in _CANCELLED else "is running")
+
+
+def _undecided(
+    check: RequiredCheck, report: CheckReport, retried: Retried | None, now: datetime, timeouts: Timeouts
+) -> CheckVerdict:
+    reason = f"came to no result ({report.result.replace('_', ' ')})"
+    if retried is None:
+        return CheckVerdict(check, Verdict.RETRY, reason)
+    if report.number > retried.number:
+        return CheckVerdict(check, Verdict.FAIL, f"{reason} twice")
+    if now - retried.at > timeouts.start:
+        return CheckVerdict(check, Verdict.FAIL, f"{reason}, and did not start again within {_minutes(timeouts.start)}")
+    return CheckVerdict(check, Verdict.NONE, "was requested again")
 
 
 def _minutes(time: timedelta) -> str:

@@ -81,7 +81,7 @@ class Channels:
 
 
 class AwsEventPublisher:
-    """The port ``Announcements``. ``now`` gives the time in seconds since 1970."""
+    """The port ``EventPublisher``. ``now`` gives the time in seconds since 1970."""
 
     def __init__(self, sqs: Any, events: Any, channels: Channels, now: Callable[[], float] = time.time) -> None:
         self._sqs = sqs

@@ -116,7 +116,7 @@ def job_id(deployment: str, kind: JobKind, attempt: int) -> str:
 
 
 def job_parts(job: str) -> tuple[str, JobKind, int]:
-    """Return the deployment (or temporary layer), kind and attempt that a job's id names.
+    """Return the deployment (or speculative plan), kind and attempt that a job's id names.
 
     Raise NotFound for a text that is none.
     """

@@ -51,7 +51,7 @@ def assign_free_slots(ports: Ports, _asked: object = None) -> int:
 
 
 def _limit(ports: Ports, holder_of: str) -> int:
-    return ports.slot_limit if holder_of == INSTALLATION else ports.place_limit
+    return ports.slot_limit if holder_of == INSTALLATION else ports.plan_slot_limit
 
 
 def wake_holder(ports: Ports, repository: str, layer: str) -> bool:

@@ -77,7 +77,7 @@ def merge_refused(head: str, problem: str, lacks: Sequence[str] = ()) -> str:
         else "Fix this, then merge, or comment `tidegate apply` again."
     )
     return (
-        f"**All of {code(head[:7])} is applied, but the merge failed.** The forge says: "
+        f"**All of {code(head[:7])} is applied, but the merge failed.** The VCS provider says: "
         f"{escaped(problem, 300)}\n\n{what} The queues of its roots stay locked until then. The merge deploys nothing "
         "again."
     )

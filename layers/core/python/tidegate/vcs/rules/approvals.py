@@ -61,7 +61,7 @@ def why_more(made_by: Authors, whom: Sequence[str], needed: int) -> str:
     ``whom`` are the grantees whose approvals count, ``needed`` of which are needed.
     """
     gaps = ", ".join(made_by.gaps) or _ALL
-    advice = "The author adds the email address to an account on the forge, or commits and pushes again."
+    advice = "The author adds the email address to an account at the VCS provider, or commits and pushes again."
     return (
         f"One more approval than configured is needed, because these authors are unknown: {gaps}. "
         f"{advice}{_too_short(whom, needed)}"
