@@ -205,6 +205,6 @@ class _Guard:
 
 def _not_as_before(what: str) -> str:
     return (
-        f"The step {what}, which differs from the base branch: unreviewed programs run after the merge only. "
-        "Nothing was planned. Merge the change of the programs first, and then the base branch into this branch."
+        f"The step {what}, which differs from the base branch: unreviewed programs do not run before the merge. "
+        "Nothing was planned. Merge the changed programs first, then merge the base branch into this branch."
     )

@@ -32,7 +32,7 @@ _LOST_EVENT = "EventBridge rejected an event"
 #: The contents of each dead-letter queue.
 _DEAD = {
     "Queued": "Processing pushes, buttons or queue positions failed after several attempts",
-    "Ordered": "Check runs, queues or gates could not be brought up to date after several tries",
+    "Ordered": "Check runs, queues or gates could not be updated after several attempts",
     "Undelivered": "Delivering events to a function failed after all attempts",
 }
 

@@ -51,7 +51,7 @@ SPECS: tuple[FunctionSpec, ...] = (
     ),
     FunctionSpec(
         "api",
-        "Answers what people ask: programs with JSON, browsers with pages, buttons of check runs, comments that decide",
+        "Serves the API and the web pages, and handles check-run buttons and comments that decide",
         ("answer_request", "answer_button"),
         # API Gateway waits for 30 s; from the queue it takes one message at a time. Memory determines CPU: a page
         # renders in half the time.
@@ -68,7 +68,7 @@ SPECS: tuple[FunctionSpec, ...] = (
     ),
     FunctionSpec(
         "discovery_steps",
-        "Finds the roots that a pull request changes, and those that a schedule is about",
+        "Finds the roots that a pull request changes, and those of drift schedules",
         ("discover_pull_request", "discover_drift"),
         timeout=300,
         memory=2048,
@@ -99,7 +99,7 @@ SPECS: tuple[FunctionSpec, ...] = (
     ),
     FunctionSpec(
         "forge_steps",
-        "Takes the steps of deployments that speak with the forge, and brings check runs up to date",
+        "Runs the steps of deployments that call the VCS provider, and updates check runs",
         ("validate_revision", "begin_job", "dispatch_job", "evaluate_plan", "conclude_drift", "publish_check_run"),
     ),
     FunctionSpec(

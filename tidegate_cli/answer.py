@@ -24,7 +24,7 @@ class Answer:
         if name.startswith("_"):
             raise AttributeError(name)
         if name not in self._fields:
-            raise Unavailable(f"The answer of the installation has no field `{name}`.", CHECK_INSTALLATION)
+            raise Unavailable(f"The response of the installation has no field `{name}`.", CHECK_INSTALLATION)
         return _read(self._fields[name])
 
 

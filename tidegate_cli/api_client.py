@@ -209,7 +209,7 @@ class ApiClient:
             raise refusals.problem(self._connection, response)
         document = refusals.document(response)
         if not document:
-            raise Unavailable(f"{self.url} answered {path} with no JSON object.", CHECK_INSTALLATION)
+            raise Unavailable(f"{self.url} returned no JSON object for {path}.", CHECK_INSTALLATION)
         return Answer(document)
 
     def _send(

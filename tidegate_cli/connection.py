@@ -40,7 +40,7 @@ def connect(url: str | None, person: str | None, environ: Mapping[str, str] = os
     clouds = instances.running()
     cloud = _cloud_at(address, clouds) if address else next(iter(clouds), None)
     if cloud is None and not address:
-        raise WrongUsage("No URL of Tidegate is set, and no local cloud runs.", _WHERE)
+        raise WrongUsage("Tidegate's URL is not set, and no local cloud is running.", _WHERE)
     base = _checked(address or str(cloud["api_url"] if cloud else ""))
     note = _note(clouds) if not address else ""
     if cloud is not None and cloud.get("forge_url") and (person or not (address and environ.get("TIDEGATE_TOKEN"))):
@@ -95,7 +95,7 @@ def _printable(token: str, name: str) -> str:
     """Return the token if it can be sent. It is not shown when it cannot."""
     if not token.isascii() or not token.isprintable() or " " in token:
         raise WrongUsage(
-            f"{name} contains a character that no token has, such as a line break or a space.", "Set it again."
+            f"{name} contains a character that tokens cannot have, such as a line break or a space.", "Set it again."
         )
     return token
 
@@ -105,6 +105,6 @@ def _note(clouds: Sequence[Mapping[str, Any]]) -> str:
         return ""
     others = ", ".join(str(cloud["api_url"]) for cloud in clouds[1:])
     return (
-        f"Several local clouds run. This command uses the newest, {clouds[0]['api_url']}. "
+        f"Several local clouds are running. This command uses the newest, {clouds[0]['api_url']}. "
         f"Choose another with --url: {others}"
     )

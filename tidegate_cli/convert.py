@@ -24,7 +24,7 @@ _SHAPES = {"kept": "✔", "changed": "~", "dropped": "✘"}
 _NAMED = 40
 
 _From = Annotated[
-    Kind | None, typer.Option("--from", help="The tool that wrote the file, if its content does not show it.")
+    Kind | None, typer.Option("--from", help="The tool that the file is from, if tidegate convert cannot detect it.")
 ]
 _Lossy = Annotated[
     list[str] | None,
@@ -71,7 +71,7 @@ def convert(
         typer.echo(text, nl=False)
     for line in _report(file, entries):
         screen.note(line)
-    written = f"{output} is written. " if output is not None else ""
+    written = f"Wrote {output}. " if output is not None else ""
     screen.note(f"{written}{_counted(entries)}. Check the result: tidegate validate, tidegate explain.")
 
 
@@ -103,9 +103,9 @@ def _check(file: Path, draft: Draft, agreed: Collection[str], *, json: bool) -> 
     names = dict.fromkeys(each.lossy for each in lost)
     count = f"{len(lost)} of its lines" if len(lost) > 1 else "one of its lines"
     raise Refused(
-        f"{file} is not converted: without {count}, the result would grant more or deploy otherwise than before."
+        f"{file} was not converted: without {count}, the result would grant more permissions or deploy differently."
         + ("".join(f" {line}" for line in told[:_NAMED]) if json else ""),
-        "Nothing is written. Correct the file, or accept the loss: "
+        "Nothing was written. Correct the file, or accept the loss: "
         + " ".join(f"--lossy {quote(name)}" for name in names),
     )
 

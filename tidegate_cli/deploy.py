@@ -31,7 +31,7 @@ Directories = Annotated[
     list[str] | None, typer.Option("-d", "--dir", metavar="DIR", help="All roots in this directory and below.")
 ]
 Force = Annotated[
-    bool, typer.Option("--force", help="Deploy even if the queue has a deploy by hand of the same commit.")
+    bool, typer.Option("--force", help="Deploy even if a manual deployment of the same commit is queued.")
 ]
 Timeout = Annotated[float | None, typer.Option("--timeout", min=0, metavar="MINUTES", help="Exit 6 after this time.")]
 
@@ -101,7 +101,7 @@ def _ask(client: ApiClient, asked: _Asked, deadline: Deadline, *, wait: bool, js
     made = list(answer.deployments)
     _show_made(client, made, console)
     if made and not asked.how.get("destroy"):
-        console.print("A deploy by hand locks the queue of its root. Merges wait until you unlock it:")
+        console.print("A manual deployment locks the queue of its root. Merges wait until you unlock it:")
         for root in dict.fromkeys(item.root for item in made):
             console.print(screen.text(f"  → tidegate unlock {repository} {root}"))
     if wait and made:
@@ -168,5 +168,5 @@ def follow(client: ApiClient, ids: list[str], console: Console, deadline: Deadli
             ):
                 console.print(line, crop=False)
 
-    with console.status("Waiting for the end. Ctrl-C stops waiting only …"):
+    with console.status("Waiting until all have ended. Ctrl-C only stops the waiting …"):
         return until_ended(client, ids, changed, deadline)

@@ -67,11 +67,11 @@ def _looked(client: ApiClient, repository: str, schedule: str, *, wait: bool, js
     before = client.drift(repository) if wait else None
     console.print(screen.text(client.detect_drift(repository, schedule)))
     if before is not None:
-        with console.status("Waiting for the end. Ctrl-C stops waiting only …"):
+        with console.status("Waiting until the run ends. Ctrl-C only stops the waiting …"):
             return until_looked(client, repository, schedule, before)
     if not json:
         console.print(
             presenter.command(f"tidegate drift {repository}"), "  shows the result when the run ends.", sep=""
         )
-        console.print("The result of the run before:\n")
+        console.print("The result of the previous run:\n")
     return client.drift(repository)

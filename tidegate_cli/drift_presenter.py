@@ -57,7 +57,7 @@ def _root(root: DriftFindingModel) -> Iterator[RenderableType]:
         yield Text.assemble("    ", presenter.changes(root.changes))
     yield from presenter.indented(root.reason)
     if root.undoing == "absent":
-        yield from presenter.indented("The requested deployment is not in the queue: not yet, or it was refused.")
+        yield from presenter.indented("The requested deployment is not queued yet, or it was refused.")
     if root.deployment:
         yield presenter.command(f"tidegate status {root.deployment}")
     if root.job and root.state != "none":

@@ -146,4 +146,4 @@ def _meant(what: str, roots: Sequence[Root]) -> str:
     near = get_close_matches(what, names, n=3, cutoff=0.5)
     if near:
         return f"Did you mean {' or '.join(near)}?"
-    return "tidegate explain shows all roots." if names else "No directory here holds a root module."
+    return "tidegate explain shows all roots." if names else "No directory here contains a root module."

@@ -71,7 +71,7 @@ def shown(
 ) -> Iterator[RenderableType]:
     """Yield what people read of roots: those in stacks, those in none, those that are refused; and of other modules."""
     if not file:
-        yield screen.text("There is no tidegate.yaml: every directory that holds a root module is a root.", "dim")
+        yield screen.text("There is no tidegate.yaml: every directory that contains a root module is a root.", "dim")
     for each in explained:
         yield _root(each, file)
     for name, why in left_out.items():
@@ -79,9 +79,9 @@ def shown(
     for name, why in refused.items():
         yield Group(screen.text(name, "bold"), screen.text(f"  ✘ {why}", "red"), Text())
     for place, why in no_roots.items():
-        yield Text.assemble(screen.text(place, "bold"), screen.text(f"  is no root. {why}"))
+        yield Text.assemble(screen.text(place, "bold"), screen.text(f"  is not a root. {why}"))
     if not (explained or left_out or refused):
-        yield screen.text("No directory here holds a root module.")
+        yield screen.text("No directory here contains a root module.")
 
 
 def _root(each: Explained, file: str) -> RenderableType:
@@ -180,7 +180,7 @@ def _runner(one: ConfiguredRoot) -> str:
 
 def _default(required: Sequence[str]) -> str:
     """Return which version an engine has where nothing names one, and that a range does not."""
-    ignored = f"; required_version {', '.join(required)} names no single one: name it under engine" if required else ""
+    ignored = f"; required_version {', '.join(required)} is not one version: set engine.version" if required else ""
     return f"in the installation's default version{ignored}"
 
 
@@ -201,7 +201,7 @@ def _stacks(names: Sequence[str] | frozenset[str], words: str = "") -> str:
 
 
 def _workflow(one: ConfiguredRoot) -> str:
-    return "every root (tag_query '')" if one.workflow == "''" else one.workflow or "the usual steps"
+    return "every root (tag_query '')" if one.workflow == "''" else one.workflow or "the default steps"
 
 
 def _steps(steps: Sequence[WorkflowStep]) -> str:
@@ -217,7 +217,7 @@ def _steps(steps: Sequence[WorkflowStep]) -> str:
 def _modules(each: Explained) -> str:
     names = ", ".join(each.modules)
     follows = each.one.follow_modules
-    return names if follows or not names else f"{names}; their changes do not change it (follow_modules: false)"
+    return names if follows or not names else f"{names}; their changes do not run it (follow_modules: false)"
 
 
 def _depends(each: Explained) -> str:
@@ -231,7 +231,7 @@ def _review(one: ConfiguredRoot) -> str:
     rule = one.review_rule
     words = {
         "always": "plans with changes wait",
-        "manual": "plans of deploys by hand wait",
+        "manual": "plans of manual deployments wait",
         "never": "applied without a review",
     }
     people = f", for {rule.approvals} people" if rule.approvals > 1 else ""

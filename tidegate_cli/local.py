@@ -48,7 +48,7 @@ _END_SECONDS = 45.0
 
 
 _Operators = Annotated[
-    str, typer.Option("--operators", metavar="ORG/TEAM", help="The team that may deploy by hand in ORG's repositories.")
+    str, typer.Option("--operators", metavar="ORG/TEAM", help="The team for manual deployments in ORG's repositories.")
 ]
 _GitLab = Annotated[
     bool, typer.Option("--gitlab", help="Use a stand-in for GitLab (API and git, no pages) instead of GitHub.")
@@ -175,8 +175,8 @@ def _find(port: int | None, *, unambiguous: bool = False) -> dict[str, Any]:
     if others:
         ports = ", ".join(str(instances.forge_port(cloud)) for cloud in (found, *others))
         if unambiguous:
-            raise Refused("Several local clouds run.", f"Choose one with --port: {ports}.")
-        _tell(f"Several local clouds run. This is the newest. Choose another with --port: {ports}.")
+            raise Refused("Several local clouds are running.", f"Choose one with --port: {ports}.")
+        _tell(f"Several local clouds are running. This is the newest. Choose another with --port: {ports}.")
     return found
 
 
@@ -211,10 +211,10 @@ def _show(console: Console, found: Mapping[str, Any]) -> None:
     shown = [(forge, "forge_url"), *_SHOWN]
     console.print(screen.facts([(label, str(found.get(name) or "")) for label, name in shown]))
     console.print(
-        "Sign in as maintainer, reviewer, developer or visitor: the password, and the token, is the name. "
+        "Sign in as maintainer, reviewer, developer or visitor: the name is also the password and the token. "
         f"{' '.join(f'In the team {team.slug}: {_names(team.members)}.' for team in TEAMS)} "
-        "tidegate status, queue, deploy … speak to this cloud as maintainer (--as for another). "
-        "All for scripts: tidegate local info --json."
+        "tidegate status, queue, deploy … use this cloud as maintainer (--as for another user). "
+        "For scripts: tidegate local info --json."
     )
 
 

@@ -34,7 +34,7 @@ class Kind(StrEnum):
 
 def logs(
     what: Annotated[
-        str, typer.Argument(metavar="JOB|DEPLOYMENT", help="A job's id, or a deployment's for its newest job.")
+        str, typer.Argument(metavar="JOB|DEPLOYMENT", help="The id of a job, or of a deployment (its newest job).")
     ],
     *,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Print new lines until the job ends.")] = False,
@@ -87,7 +87,7 @@ def _lines(client: ApiClient, job: str, *, follow: bool) -> Iterator[str]:
         position = page.next
         if page.ended or not (page.lines or follow):
             if page.ended and page.state == "lost":
-                note("The end of this log is lost: its runner stopped before it wrote it.")
+                note("The end of this log is missing: the runner stopped before it stored it.")
             return
         if page.state == "waiting" and not told:
             note(f"{job} has not started. Waiting …")

@@ -82,7 +82,7 @@ def whole_number(what: str, least: int, most: int) -> Callable[[str], int]:
     def parse(text: str) -> int:
         if text.isascii() and text.isdigit() and len(text) <= len(str(most)) and least <= int(text) <= most:
             return int(text)
-        raise typer.BadParameter(f"{what}, and {text!r} is none.")
+        raise typer.BadParameter(f"{what}, not {text!r}.")
 
     return parse
 

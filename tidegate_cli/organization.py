@@ -71,7 +71,7 @@ def remove(*, bucket: _Bucket, json: Json = False) -> None:
     with aws.refusals():
         client.delete_object(Bucket=bucket, Key=ORGANIZATION)
     screen.say(
-        "The file is removed. Each repository's file decides alone now.",
+        "The file was removed. Only each repository's own file applies now.",
         {"bucket": bucket, "key": ORGANIZATION},
         json=json,
     )

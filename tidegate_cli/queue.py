@@ -102,7 +102,7 @@ def unlock(
             lookup.check_root(client, repository, root)
             if done.message:
                 _check_scope(client, repository, root, done.message)
-    usual = "It is unlocked: what waits goes on." if done.unlocked else "It was not locked."
+    usual = "Unlocked: waiting deployments continue." if done.unlocked else "It was not locked."
     _tell(repository, root, stack, as_json(done), done.message or usual, json=json)
 
 

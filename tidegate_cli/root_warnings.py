@@ -56,8 +56,8 @@ def _unfollowed(modules: CommitModules, configured: ConfiguredRoots) -> Iterator
     for name, place in sorted(told.items()):
         if used := sorted(used_by(place, modules.modules)):
             yield (
-                f"{name}: It uses {', '.join(used[:3])}{' and more' if len(used) > 3 else ''}, whose changes change it "  # noqa: PLR2004  # As many as are shown.
-                "only where when_modified means their files (follow_modules: false)."
+                f"{name}: It uses {', '.join(used[:3])}{' and more' if len(used) > 3 else ''}, whose changes run it "  # noqa: PLR2004  # As many as are shown.
+                "only if when_modified matches the files (follow_modules: false)."
             )
 
 
@@ -82,8 +82,8 @@ def _uncovered(modules: CommitModules, repository: str, loaded: LoadedConfigurat
         if place not in named and not any(directory_fits(glob.pattern, place) for glob in loaded.globs):
             name = default_root_name(repository, place)
             yield (
-                f"{name}: The directory holds a root module, and no key of dirs or roots stands for it, so it is never "
-                "deployed. Add it under dirs, or add '**': {} there for all that nothing else names."
+                f"{name}: The directory contains a root module, but no key of dirs or roots matches it, so it is never "
+                "deployed. Add it under dirs, or add '**': {} there for all directories that no other key matches."
             )
 
 
@@ -95,7 +95,7 @@ def _idle_globs(modules: CommitModules, loaded: LoadedConfiguration) -> Iterator
         if glob.pattern != "**" and not any(directory_fits(glob.pattern, place) for place in places):
             mere = any(directory_fits(glob.pattern, place) for place in alone)
             advice = " There are modules without backend, provider and lock file; root: true makes them roots."
-            where = f"{FILE}:{glob.declaration.line}: no root module is in a directory that fits"
+            where = f"{FILE}:{glob.declaration.line}: no directory with a root module matches"
             yield f"{where} {quoted(glob.pattern)}.{advice if mere else ''}"
 
 
@@ -129,11 +129,11 @@ def _why_aimless(each: ConfiguredRoot, matching: list[ConfiguredRoot]) -> str:
     assert query is not None  # noqa: S101  # Only such roots are asked about.
     where = f" ({FILE}:{line})" if line else ""
     if not matching:
-        return f"depends_on {quoted(query.text)}{where} matches no root, so that it waits for none.{_advice(query)}"
+        return f"depends_on {quoted(query.text)}{where} matches no root, so the root waits for nothing.{_advice(query)}"
     names = ", ".join(sorted({f"{other.root.name} of {other.stack}" for other in matching})[:3])
     return (
-        f"depends_on {quoted(query.text)}{where} matches only roots of other stacks, such as {names}, and counts "
-        f"inside the stack {quoted(each.stack)} alone. Let the stack wait: rules.apply_after."
+        f"depends_on {quoted(query.text)}{where} matches only roots of other stacks, such as {names}, but works "
+        f"only within the stack {quoted(each.stack)}. To wait for another stack, use rules.apply_after."
     )
 
 

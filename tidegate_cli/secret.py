@@ -43,7 +43,7 @@ def webhook(
     *,
     prefix: Prefix = PREFIX,
     name: _Name = None,
-    rotate: Annotated[bool, typer.Option("--rotate", help="Add a new secret. The one before stays valid.")] = False,
+    rotate: Annotated[bool, typer.Option("--rotate", help="Add a new secret. The previous one stays valid.")] = False,
     retire: Annotated[bool, typer.Option("--retire", help="Keep only the newest secret valid.")] = False,
     json: Json = False,
 ) -> None:
@@ -85,8 +85,8 @@ _CommentTokenFile = Annotated[
     typer.Option(
         "--comment-token-file",
         metavar="FILE",
-        help="A file with a token of a user who comments in place of the App; - is stdin. "
-        f"Without it, {GITHUB_TOKEN} is taken, if it is set.",
+        help="A file with the token of a user who comments instead of the App; - reads stdin. "
+        f"Default: {GITHUB_TOKEN}, if it is set.",
     ),
 ]
 
@@ -134,7 +134,7 @@ _TokenFile = Annotated[
     typer.Option(
         "--token-file",
         metavar="FILE",
-        help=f"A file with an access token of the scope api; - is stdin. Without it, {GITLAB_TOKEN} is taken.",
+        help=f"A file with an access token with the scope api; - reads stdin. Default: {GITLAB_TOKEN}.",
     ),
 ]
 _CloneTokenFile = Annotated[

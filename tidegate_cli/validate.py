@@ -25,7 +25,7 @@ _REPOSITORY = "owner/repository"
 _Organization = Annotated[
     Path | None,
     typer.Option(
-        "--organization", metavar="FILE", help="The organization-wide file: check it, and FILE as it is read under it."
+        "--organization", metavar="FILE", help="The organization-wide file: validate it, and FILE under its rules."
     ),
 ]
 
@@ -117,7 +117,7 @@ def _show(file: Path, found: LoadedConfiguration | list[InvalidConfiguration], r
     if isinstance(found, list):
         for error in found:
             typer.echo(screen.text(f"✘ {error}").plain)
-        typer.echo(f"{len(found)} mistake{'' if len(found) == 1 else 's'}: Tidegate deploys nothing of such a commit.")
+        typer.echo(f"{len(found)} mistake{'' if len(found) == 1 else 's'}: Tidegate does not deploy such a commit.")
         return
     for warning in found.warnings:
         typer.echo(screen.text(f"! {file}:{warning.line}:{warning.column}: {warning.text}").plain)

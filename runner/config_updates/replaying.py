@@ -54,7 +54,7 @@ def replay(tools: Tools, clone: Git, order: Replay, bundle: Path, *, seconds: fl
     for entry in order.entries:
         if time.monotonic() + tools.settings.program_seconds > ends:
             done = len(replaying.outcomes)
-            raise RunnerFault(f"The time for {len(order.entries)} entries is over after {done}. Nothing was pushed.")
+            raise RunnerFault(f"The time limit ended after {done} of {len(order.entries)} entries. Nothing was pushed.")
         replaying.add(entry)
     if replaying.tip != order.base:
         write_bundle(local, bundle, order.base, replaying.tip)

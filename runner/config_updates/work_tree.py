@@ -82,7 +82,7 @@ class WorkTree:
         """Return where a file of the tree is to be written. Raise StepFailed when that is elsewhere."""
         place = place_in(self.top, self.top / path)
         if place is None or ".git" in (*Path(path).parts, *place.relative_to(self.top.resolve()).parts):
-            raise StepFailed(f"The file {path!a} leads out of the repository. Put a file there, and no link.")
+            raise StepFailed(f"The file {path!a} is outside of the repository, or in .git. Use a file, not a link.")
         return place
 
     def committed(self, message: str, people: Mapping[str, str]) -> str:
@@ -99,10 +99,10 @@ class WorkTree:
         except OSError as error:
             raise StepFailed(f"The work tree cannot be read any more: {error.strerror}.") from error
         if not added:
-            raise StepFailed("git cannot add the files that are there now: see the log.")
+            raise StepFailed("git could not add the changed files: see the log.")
         changes = git.ask("diff-index", "--cached", "--raw", "--no-renames", "-z", self.parent)[1]
         for path in _moved_submodules(changes):
-            raise StepFailed(f"{path!a} is a submodule or a repository of its own now, or was one. Leave those alone.")
+            raise StepFailed(f"{path!a} is or was a submodule or a nested repository. The command must not change it.")
         if not changes:
             return ""
         tree = _line(git.ask("write-tree")[1])

@@ -109,7 +109,7 @@ def test_statuses_of_all_pages_hold_up(forge, pull):
 
 def test_more_statuses_than_are_read_hold_up(forge, pull):
     pull(statuses=(200, {"statuses": [], "total_count": 1001}))
-    assert forge.pull_request(REPOSITORY, 5).failing_checks == ("more statuses than are read",)
+    assert forge.pull_request(REPOSITORY, 5).failing_checks == ("more statuses than Tidegate reads",)
 
 
 def test_a_check_that_the_branch_requires_holds_up_before_it_has_begun(forge, pull):

@@ -42,7 +42,7 @@ def test_a_deploy_asks_for_the_roots_once_each_and_shows_what_was_made(api, tide
         ID,
         "https://forge.example.com/acme/live/runs/7",
         "tidegate queue acme/live",
-        "Merges wait until you unlock it",
+        "Merges wait until you unlock",
         "tidegate unlock acme/live orders",
     ):
         assert text in result.stdout
@@ -148,7 +148,7 @@ def test_an_approval_can_wait_for_the_apply(api, tidegate):
     assert json.loads(result.stdout)["deployment"]["state"] == "apply_failed"
 
 
-@pytest.mark.parametrize(("was_locked", "said"), [(True, "It is unlocked"), (False, "It was not locked")])
+@pytest.mark.parametrize(("was_locked", "said"), [(True, "Unlocked"), (False, "It was not locked")])
 def test_unlock_says_whether_there_was_a_lock(api, tidegate, was_locked, said):
     api.answers["POST /api/v1/queue/unlock"] = {"unlocked": was_locked, "message": ""}
     api.answers["GET /api/v1/repositories/acme/live/roots"] = {"repository": "acme/live", "roots": [root()]}

@@ -41,7 +41,7 @@ def test_projects_become_roots_with_their_engines_patterns_and_requirements(file
     for line, words in (
         (2, "merge_after_apply: true"),
         (3, "apply: in_pull_request"),
-        (9, "an approval is required too"),
+        (9, "an approval is required, too"),
         (14, "order_2 already comes after order_0"),
         (15, "order_2"),
         (17, "/live/app is live/app"),
@@ -155,7 +155,7 @@ def test_patterns_that_lead_out_of_the_repository_match_nothing_as_before(files)
     when = "{when_modified: ['*.tf', ../x/**, '!../../y']}"
     made, report = files.made(atlantis(f"{{dir: ., autoplan: {when}}}"), "atlantis.yaml")
     assert made["dirs"]["."]["when_modified"]["file_patterns"] == ["*.tf"]
-    assert "out of the repository" in said(report, 2)
+    assert "outside of the repository" in said(report, 2)
 
 
 def test_a_workflow_that_cannot_run_goes_as_a_whole_with_the_names_of_its_roots(files):

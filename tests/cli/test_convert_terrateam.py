@@ -28,7 +28,7 @@ def test_what_means_the_same_is_kept_and_what_holds_without_being_said_is_writte
     for line, words in (
         (1, "apply: in_pull_request"),
         (3, "merge_after_apply: true"),
-        (6, "'**' is added"),
+        (6, "added '**'"),
         (16, "each policy has its own unlock"),
         (19, "grants it to nobody"),
         (28, "Tidegate applies the reviewed plan"),
@@ -95,7 +95,7 @@ def test_what_would_grant_more_or_deploy_less_is_an_error(files, text):
     [
         ("when_modified: {autoplan_draft_pr: true}", "this is the default"),
         ("workflows: [{tag_query: '', runs_on: x}]", "runs_on: each job runs in its own Fargate task"),
-        ("cost_estimation: {enabled: true}", "cost_estimation: run the program in a step run"),
+        ("cost_estimation: {enabled: true}", "cost_estimation: run the program in a run step"),
         ("indexer: {enabled: true}", "indexer: Tidegate finds and follows the local modules of a root"),
         (
             "access_control: {superapproval: ['*'], policies: [{tag_query: ''}]}",
@@ -141,7 +141,7 @@ def test_what_is_never_planned_is_never_planned_by_itself(files):
 def test_a_directory_with_a_leading_slash_is_one_of_the_repository(files):
     made, report = files.made("dirs: {/infra: {tags: [a]}}\n", "config.yml")
     assert made["dirs"]["infra"] == {"tags": ["a"]}
-    assert "it is the directory infra now" in said(report, 1)
+    assert "it is now the directory infra" in said(report, 1)
 
 
 def test_patterns_of_a_workspace_name_it(files):
@@ -153,8 +153,8 @@ def test_patterns_of_a_workspace_name_it(files):
 @pytest.mark.parametrize(
     ("engine", "expected", "words"),
     [
-        ("", {"version": "1.5.7"}, "it is engine.version now"),
-        ("engine: {name: terraform}", {"name": "terraform", "version": "1.5.7"}, "it is engine.version now"),
+        ("", {"version": "1.5.7"}, "it is now engine.version"),
+        ("engine: {name: terraform}", {"name": "terraform", "version": "1.5.7"}, "it is now engine.version"),
         ("engine: {name: tofu}", {"name": "tofu"}, "engine overrides it"),
         ("engine: {tf_version: 1.6.0}", {"tf_version": "1.6.0"}, "engine overrides it"),
     ],
@@ -201,7 +201,7 @@ def test_patterns_of_ignored_checks_become_globs_of_the_whole_name(files, patter
     made, report = files.made(f"apply_requirements: {{checks: [{{tag_query: '', {wanted}}}]}}\n", "config.yml")
     (check,) = made["apply_requirements"]["checks"]
     assert check["status_checks"]["ignore_matching"] == [glob]
-    assert glob == pattern or f"{pattern} is {glob} here" in said(report, 1)
+    assert glob == pattern or f"{pattern} becomes {glob}" in said(report, 1)
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,7 @@ def test_what_brings_a_key_back_depends_on_what_became_of_it(state, words):
     ("given", "check", "verdict", "told"),
     [
         ({"outputs": None}, "issuer", "warn", "no such stack"),
-        ({"outputs": {}}, "issuer", "warn", "no keys"),
+        ({"outputs": {}}, "issuer", "warn", "no workload identity keys"),
         ({"states": {"two": "PendingDeletion"}}, "identity key two", "fail", "PendingDeletion"),
         ({"kids": ["one"]}, f"issuer {ISSUER}", "fail", "does not publish two"),
         ({"issuer": "https://other"}, f"issuer {ISSUER}", "fail", "https://other"),

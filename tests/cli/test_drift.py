@@ -86,7 +86,7 @@ def test_what_became_of_a_deployment_that_undoes_drift_is_told(api, tidegate):
     api.answers["GET /api/v1/drift"] = {"schedules": [{**SCHEDULE, "roots": [undone, absent]}]}
     shown = tidegate("drift").stdout
     assert "network (prod)  undone" in shown
-    assert "is not in the queue: not yet, or it was refused." in shown
+    assert "is not queued yet, or it was refused." in shown
 
 
 def test_a_schedule_can_be_told_to_look_now(api, tidegate):
@@ -95,7 +95,7 @@ def test_a_schedule_can_be_told_to_look_now(api, tidegate):
     shown = tidegate("drift", "acme/live", "--detect", "nightly").stdout
     assert shown.startswith("Started the schedule nightly.")
     assert "→ tidegate drift acme/live  shows the result" in shown
-    assert shown.index("The result of the run before") < shown.index("acme/live  nightly")
+    assert shown.index("The result of the previous run") < shown.index("acme/live  nightly")
 
 
 LATER = "2026-03-02T10:00:00.000000+00:00"

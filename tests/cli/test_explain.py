@@ -66,9 +66,7 @@ def test_the_local_modules_of_a_root_are_told_and_whether_it_follows_them(checko
     (checkout / "tidegate.yaml").write_text("when_modified: {follow_modules: false}\n" + FILE)
     (root,) = explained(tidegate, "live/prod")["roots"]
     assert (root["modules"], root["follow_modules"]) == (["modules/net"], False)
-    assert (
-        "modules/net; their changes do not change it (follow_modules: false)" in tidegate("explain", "live/prod").stdout
-    )
+    assert "modules/net; their changes do not run it (follow_modules: false)" in tidegate("explain", "live/prod").stdout
     assert "live/prod: It uses modules/net" in tidegate("validate").stdout
 
 
@@ -235,12 +233,12 @@ stacks:
 @pytest.mark.parametrize(
     "words",
     [
-        "! live/other: The directory holds a root module, and no key of dirs or roots stands for it",
-        "! tidegate.yaml:5: no root module is in a directory that fits 'live/zzz/*'.",
+        "! live/other: The directory contains a root module, but no key of dirs or roots matches it",
+        "! tidegate.yaml:5: no directory with a root module matches 'live/zzz/*'.",
         "! tidegate.yaml:9: no root here is in the stack 't'. '&&': write 'and'.",
         "! tidegate.yaml:10: no root here is in the stack 'u'. 'dir=': write 'dir:'.",
         "! live/dev: depends_on 'dir:live/prod' (tidegate.yaml:2) matches only roots of other stacks, such as",
-        "! live/prod: depends_on 'nosuch' (tidegate.yaml:3) matches no root, so that it waits for none.",
+        "! live/prod: depends_on 'nosuch' (tidegate.yaml:3) matches no root, so the root waits for nothing.",
     ],
 )
 def test_validate_warns_of_what_cannot_be_meant(checkout, tidegate, words):
@@ -323,7 +321,7 @@ def test_a_path_to_a_mere_module_is_answered_with_why_it_is_no_root(library, tid
     for path in ("modules/alone", "modules/alone/main.tf", "modules/alone/deeper"):
         document = explained(tidegate, path)
         assert (document["roots"], list(document["no_roots"])) == ([], ["modules/alone"])
-    assert "modules/alone  is no root." in tidegate("explain", "modules").output
+    assert "modules/alone  is not a root." in tidegate("explain", "modules").output
 
 
 @pytest.mark.parametrize(
@@ -396,7 +394,7 @@ def test_a_range_of_versions_is_told_to_choose_no_engine(checkout, tidegate):
     (checkout / "tidegate.yaml").write_text("version: 1\n")
     (checkout / "live/dev/versions.tf").write_text('terraform {\n  required_version = ">= 1.5, < 1.10"\n}\n')
     output = tidegate("explain", "live/dev").output
-    assert "in the installation's default version; required_version >= 1.5, < 1.10 names no single one" in output
+    assert "in the installation's default version; required_version >= 1.5, < 1.10 is not one version" in output
     assert "in the installation's default version" in tidegate("explain", "live/prod").output
 
 

@@ -134,7 +134,7 @@ def test_an_unknown_job_is_not_found(api, tidegate):
 def test_the_end_of_a_lost_log_is_told(api, tidegate):
     with_job(api, state="plan_failed", changes=None)
     api.answers[f"GET /api/v1/jobs/{PLAN}/log"] = log("one", state="lost")
-    assert "lost" in tidegate("logs", PLAN).stderr
+    assert "end of this log is missing" in tidegate("logs", PLAN).stderr
 
 
 @pytest.fixture

@@ -92,5 +92,5 @@ class Crossed:
 def test_what_another_write_crosses_is_written_again_and_not_for_ever(client, table):
     DynamoChangeSets(Crossed(client, 2), table).enroll("change", [member()])
     assert list(DynamoChangeSets(client, table).deployments("change")) == [member()]
-    with pytest.raises(CloudUnavailable, match="The change change is changed by too many writers"):
+    with pytest.raises(CloudUnavailable, match="The change change could not be stored: too many concurrent writers"):
         DynamoChangeSets(Crossed(client, 9), table).enroll("change", [member("db")])

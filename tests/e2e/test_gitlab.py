@@ -200,7 +200,7 @@ class TestWhoeverKnowsTheWebhooksSecret:
         real = project.person("developer").note(project.name, iid, "Looks good to me.")
         assert project.tell("Note Hook", self.note(project, iid, real)) == 202
         (reply,) = eventually(lambda: project.notes(iid, "**Nothing was done**"), what="the refusal")
-        assert "The event names another author than" in reply
+        assert "The author in the event is not" in reply
         assert "tidegate/deploy: app" not in project.statuses(head)
 
     def test_a_push_of_what_is_not_on_the_default_branch_deploys_nothing(self, project, change):

@@ -52,11 +52,11 @@ def refuse_to_run(bench: Bench) -> str:
         ),
         (
             'terraform {\n  backend "kubernetes" {\n    exec { command = "sh" }\n  }\n}\n',
-            ("network/evil.tf:2:", "the backend 'kubernetes' runs a program", "Nothing allows it"),
+            ("network/evil.tf:2:", "the backend 'kubernetes' runs a program", "No setting can allow it"),
         ),
         (
             'provider "aws" {\n  shared_config_files = ["./aws"]\n}\n',
-            ("network/evil.tf:2:", "shared_config_files may name a file of the branch", "Nothing allows it"),
+            ("network/evil.tf:2:", "shared_config_files may name a file of the branch", "No setting can allow it"),
         ),
     ],
 )
@@ -168,7 +168,7 @@ def test_an_engine_that_starts_what_lies_in_a_root_plans_no_pull_request(
     sha = commit("", **{"network/terraform-provider-null_v99.0.0_x4": "#!/bin/sh\n"})
     engine = Engine(EngineName.TERRAFORM, "0.12.31")
     bench.run(bench.job(JobKind.SPECULATE, sha, engine=engine, base_sha="" if changes else sha), PATH=path)
-    assert ("terraform 0.12.31 plans nothing before the merge" in bench.result()["message"]) is changes
+    assert ("terraform 0.12.31 makes no plans before the merge" in bench.result()["message"]) is changes
     assert (bench.directory / "started").exists() is not changes
 
 

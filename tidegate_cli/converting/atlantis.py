@@ -57,11 +57,11 @@ _INSTEAD = {"policies": _POLICIES}
 _MERGES = {"true": "true", "merge": "merge", "squash": "squash", "rebase": "rebase"}
 _NOBODY_SAYS = (
     "no project sets requirements, so Tidegate's defaults apply: an approval, no conflict, and the "
-    "newest commit of the base branch. Write down what the server's configuration requires."
+    "newest commit of the base branch. Set what the server's configuration requires."
 )
 _REST_IS_STRICT = (
-    "of projects that do not say what is required, an approval, no conflict and the newest commit of the base branch "
-    "is, as the server's configuration is not known."
+    "projects that set no requirements now need an approval, no conflict and the newest commit of the base branch, "
+    "because the server's configuration is not known."
 )
 _REQUIREMENTS = frozenset({"approved", "mergeable", "undiverged"})
 #: A branch by a regular expression that says no more than names.
@@ -90,7 +90,7 @@ def draft_of(document: Document) -> Draft:
 def _version(draft: Draft, top: Section) -> None:
     if top.text("version", "3") not in {"2", "3"}:
         raise top.misshapen("version", "2 or 3")
-    text = "as Atlantis applies before the merge, upon the comment tidegate apply; without this key, a merge applies."
+    text = "because Atlantis applies before the merge: comment tidegate apply. Without this key, the merge applies."
     draft.ledger.changed(top.at("projects"), f"apply: in_pull_request is written, {text}")
     text = "pull requests to the default branch are planned; name other branches under destination_branches."
     draft.ledger.changed(top.at("version"), text)
@@ -100,10 +100,10 @@ def _automerge(draft: Draft, top: Section) -> None:
     merges = top.text("automerge", "false").lower()
     if merges in _MERGES:
         draft.content["merge_after_apply"] = _MERGES[merges]
-        text = f"automerge: it is merge_after_apply: {merges} now, for which the App needs Contents: write."
+        text = f"automerge: it is now merge_after_apply: {merges}. The App needs Contents: write."
         draft.ledger.changed(top.at("automerge"), text)
     elif merges != "false":
-        draft.ledger.lost(top.at("automerge"), "automerge: merge_after_apply takes true, false and ways to merge.")
+        draft.ledger.lost(top.at("automerge"), "automerge: merge_after_apply takes true, false or a merge method.")
 
 
 def _autodiscover(draft: Draft, top: Section, has_projects: bool) -> None:
@@ -207,11 +207,11 @@ class _Projects:
     def _pattern(self, written: str, place: str, path: Path) -> None:
         """Tell what became of a pattern."""
         if leads_out(place, written):
-            self._draft.ledger.dropped(path, f"{written}: it leads out of the repository.")
+            self._draft.ledger.dropped(path, f"{written}: it points outside of the repository.")
         elif excludes_more(written):
             self._draft.ledger.lost(path, f"{written}: ** matches whole directory names here.")
         elif from_root(written) != written:
-            self._draft.ledger.changed(path, f"{written} is {from_root(written)}.")
+            self._draft.ledger.changed(path, f"{written} becomes {from_root(written)}.")
 
     def _order(self, section: Section, one: Project) -> None:
         one.depends_on, one.depends_on_path = section.texts("depends_on") or (), section.at("depends_on")
@@ -240,7 +240,7 @@ class _Projects:
         names = [f"{before}{name}{after}" for name in match["names"].split("|") if name]
         self._draft.content["destination_branches"] = names
         for each in sections:
-            self._draft.ledger.changed(each.at("branch"), f"branch: it is destination_branches: {', '.join(names)}.")
+            self._draft.ledger.changed(each.at("branch"), f"branch: now destination_branches: {', '.join(names)}.")
 
 
 def _engine(draft: Draft, section: Section) -> dict[str, str]:
@@ -317,5 +317,5 @@ def _output(draft: Draft, section: Section) -> None:
     output = section.value("output")
     if output in (None, "show", "strip_refreshing", ["strip_refreshing"], ["show"]):
         return
-    text = "output: the log has the output of programs. Set sensitive: true on a step env to mask its value."
+    text = "output: the log has the output of programs. Set sensitive: true on an env step to mask its value."
     draft.ledger.lost(section.at("output"), text, "workflows.steps.output")

@@ -27,7 +27,7 @@ _COMMENTS = "Tidegate updates one comment"
 _CHECKS = "Tidegate always sets checks for plans and applies"
 _ON_ACTIONS = "nothing runs on GitHub Actions"
 _DRIFT = "the schedules under drift detect it"
-_RIGHTS = "runners have the engine's role: let the provider assume another one, or set its variables in a step env"
+_RIGHTS = "runners have the engine's role: let the provider assume another one, or set its variables in an env step"
 _HARMLESS = {
     "collect_usage_data": "Tidegate collects no telemetry",
     "comment_render_mode": _COMMENTS,
@@ -49,7 +49,7 @@ _HARMLESS_OF_PROJECTS = {
     "generated": _ON_ACTIONS,
     "workflow_file": _ON_ACTIONS,
 }
-_INSTEAD = {"aws_cognito_oidc": _RIGHTS, "aws_role_to_assume": _RIGHTS, "filter_regex": "mask values in a step env"}
+_INSTEAD = {"aws_cognito_oidc": _RIGHTS, "aws_role_to_assume": _RIGHTS, "filter_regex": "mask values in an env step"}
 _LONGEST_NUMBER = 6
 #: Stands for directories that patterns mean: nothing is said to lead out of the repository from there.
 _ANYWHERE = "a/b/c/d/e/f/g/h"
@@ -96,12 +96,12 @@ def _applying(draft: Draft, top: Section, workflows: Mapping[str, Section]) -> N
         text = "on_commit_to_default: merges apply all roots or none, as the key apply says."
         draft.ledger.lost(each.at("on_commit_to_default"), text)
     draft.content["apply"] = "in_pull_request"
-    text = "apply: in_pull_request is written, as Digger applies before the merge, upon the comment tidegate apply."
+    text = "apply: in_pull_request is written, because Digger applies before the merge: comment tidegate apply."
     draft.ledger.changed((), text)
     strategy = top.text("auto_merge_strategy", "squash")
     if top.flag("auto_merge"):
         draft.content["merge_after_apply"] = strategy
-        text = f"auto_merge: it is merge_after_apply: {strategy} now, for which the App needs Contents: write."
+        text = f"auto_merge: it is now merge_after_apply: {strategy}. The App needs Contents: write."
         draft.ledger.changed(top.at("auto_merge"), text)
 
 
@@ -176,7 +176,7 @@ class _Projects:
         if self._is_layered:
             one.order = int(layer)
         elif "layer" in section:
-            self._draft.ledger.dropped(section.at("layer"), "layer: respect_layers does not let it count.")
+            self._draft.ledger.dropped(section.at("layer"), "layer: it has no effect without respect_layers.")
 
     def _requires(self, section: Section) -> list[str]:
         wanted = section.texts("apply_requirements")
@@ -230,7 +230,7 @@ class _Projects:
                 text = "branch: destination_branches applies to all roots, but the projects name different branches."
                 self._draft.ledger.lost(each.at("branch"), text)
             elif "branch" in each:
-                self._draft.ledger.changed(each.at("branch"), "branch: it is under destination_branches now.")
+                self._draft.ledger.changed(each.at("branch"), "branch: it is now under destination_branches.")
 
 
 def engine(draft: Draft, section: Section) -> dict[str, str]:
@@ -326,7 +326,7 @@ def _variables(draft: Draft, section: Section, kind: str) -> dict[str, str]:
             found[name] = each.text("value").replace("$", "$$")
         else:
             each.text("value_from")
-            text = f"{name}: runners do not have the variables and secrets of your CI: set it in a step env."
+            text = f"{name}: runners do not have the variables and secrets of your CI: set it in an env step."
             draft.ledger.lost(each.path, text, "workflows.env_vars")
         each.without({"value_from": "value counts"} if "value" in each else {})
         each.rest()

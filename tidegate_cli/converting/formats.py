@@ -184,7 +184,7 @@ def kind_of(document: Document, asked: Kind | None) -> Kind:
     if len(fitting) == 1:
         return fitting[0]
     if not fitting:
-        raise Refused(f"{file} is from no known tool: {_seen(content)}.", _HOW)
+        raise Refused(f"{file} is not from a tool that tidegate convert knows: {_seen(content)}.", _HOW)
     titles = " or ".join(title_of(kind) for kind in fitting)
     raise Refused(f"{file} may be from {titles}.", "Choose one: " + " or ".join(f"--from {kind}" for kind in fitting))
 

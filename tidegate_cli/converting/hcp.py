@@ -154,7 +154,7 @@ class _Export:
         elif kind == "vars":
             self._variables.append((attributes, _owner(related)))
         else:
-            self._draft.ledger.dropped(item.path, f"{kind or 'this'} is no workspace and no variable.")
+            self._draft.ledger.dropped(item.path, f"{kind or 'this'} is neither a workspace nor a variable.")
 
 
 def _owner(related: Any) -> str:
@@ -231,7 +231,7 @@ def _variables(draft: Draft, one: Project, variables: Sequence[Section]) -> None
         each.without(dict.fromkeys(("description", "created-at", "hcl", "version-id"), _TELLS))
         if each.flag("sensitive"):
             name = f"TF_VAR_{key}" if kind == "terraform" else key
-            text = f"{one.label}: {key} is sensitive, so the export lacks its value: set {name} in a step env."
+            text = f"{one.label}: {key} is sensitive, so the export lacks its value: set {name} in an env step."
             draft.ledger.lost(each.path[:-1], text, "variables.sensitive")
         elif kind == "terraform":
             options.append(f"-var={key}={value}".replace("$", "$$"))

@@ -51,7 +51,7 @@ def clean_directory(draft: Draft, path: Path, written: str) -> str | None:
         draft.ledger.lost(path, f"{written}: it is outside of the repository.")
         return None
     if _NO_GLOB.search(cleaned):
-        draft.ledger.lost(path, f"{written}: patterns of directories take * and ** only.")
+        draft.ledger.lost(path, f"{written}: directory patterns support only * and **.")
         return None
     if cleaned.lstrip("./") != written.strip("./ "):
         draft.ledger.changed(path, f"{written} is {cleaned}.")
@@ -75,7 +75,7 @@ def engine_version(draft: Draft, path: Path, written: str) -> str | None:
     """Return an exact version; None, and told, where there is none."""
     exact = _EXACT.fullmatch(written.strip().removeprefix("=").strip())
     if exact is None:
-        text = f"{written[:100]}: Tidegate takes exact versions: another version may upgrade the state for good."
+        text = f"{written[:100]}: Tidegate needs an exact version: a newer one may upgrade the state irreversibly."
         draft.ledger.lost(path, text)
         return None
     version = exact[1] + (exact[2] or ".0")
@@ -196,6 +196,6 @@ def required(wanted: Iterable[str]) -> dict[str, Any]:
 
 
 MERGEABLE = (
-    "mergeable: Tidegate asks for conflicts and checks, not for what else the branch's protection demands, so an "
-    "approval is required too. Write down how many the protection demands."
+    "mergeable: Tidegate requires no conflicts and passed checks, but ignores other branch protection rules, so an "
+    "approval is required, too. Set how many approvals the branch protection requires."
 )

@@ -59,12 +59,12 @@ class Section:
         return found in {"true", "yes", "on"} if found else None
 
     def texts(self, key: str) -> list[str] | None:
-        """Return a list of texts; None where there is none. Raise InvalidConfiguration."""
+        """Return a list of strings; None where there is none. Raise InvalidConfiguration."""
         found = self.value(key)
         if isinstance(found, str):
             return [found]
         if not isinstance(found, list | None) or any(not isinstance(each, str) for each in found or ()):
-            raise self.misshapen(key, "a list of texts")
+            raise self.misshapen(key, "a list of strings")
         return found
 
     def section(self, key: str) -> Section:

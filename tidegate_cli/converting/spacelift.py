@@ -34,10 +34,10 @@ _HARMLESS = {
 }
 _INSTEAD = {
     "attachments": "the file lacks contexts, policies and roles: add variables, policy_sets and access_control",
-    "mounted_files": "commit them, or write them in a step run",
+    "mounted_files": "commit them, or write them in a run step",
     "runner_image": "the installation's image runs all jobs: build one with the programs that you need",
     "space": "set access_control: without it, everybody with write access may do everything",
-    "stack_dependency_references": "read outputs in a data source or a step env",
+    "stack_dependency_references": "read outputs in a data source or an env step",
     "tasks": _NO_TASKS,
 }
 _OTHERS = ("ansible", "cloudformation", "kubernetes", "pulumi", "terragrunt")
@@ -206,7 +206,7 @@ def _hooks(hooks: Section) -> dict[str, list[tuple[str, Path]]]:
     hooks.without({"perform": _NO_TASKS, "destroy": _NO_TASKS})
     run = hooks.section("run")
     if run.value("after"):
-        run.lost("after", "add a step run with run_on: always to the plan and the apply.")
+        run.lost("after", "add a run step with run_on: always to the plan and the apply.")
     run.rest()
     hooks.rest()
     return found
@@ -217,7 +217,7 @@ def _variables(environment: Section) -> dict[str, str]:
     for each in environment.sections("variables"):
         name, value = each.text("name"), each.text("value")
         if each.flag("secret"):
-            text = f"{name}: it is secret: set it in a step env with sensitive: true."
+            text = f"{name}: it is secret: set it in an env step with sensitive: true."
             each.ledger.lost(each.path, text, "stacks.environment.secret")
         else:
             found[name] = value
@@ -274,7 +274,7 @@ def _runtime(draft: Draft, name: str, section: Section, defaults: Section) -> _S
             commands = holders[key].texts(key) or []
             hooks[key] = [(each, (*holders[key].at(key), n)) for n, each in enumerate(commands)]
     if holders["after_run"].value("after_run"):
-        holders["after_run"].lost("after_run", "add a step run with run_on: always to the plan and the apply.")
+        holders["after_run"].lost("after_run", "add a run step with run_on: always to the plan and the apply.")
     environment = holders["environment"].section("environment")
     variables = {key: environment.text(key) for key in environment.content}
     section.without({key: _NO_TASKS for key in section.content if key.endswith(("_perform", "_destroy"))})
@@ -314,6 +314,6 @@ def _workflow(draft: Draft, stack: _Stack) -> None:
 def _commands(steps: Steps, commands: Sequence[tuple[str, Path]]) -> list[Step]:
     for text, path in commands:
         if _EXPORTS.search(text):
-            why = f"{text[:100]}: exports end with their command: set it in a step env."
+            why = f"{text[:100]}: exports end with their command: set it in an env step."
             steps.draft.ledger.lost(path, why, "stacks.hooks.exports")
     return [steps.run(text, path) for text, path in commands]

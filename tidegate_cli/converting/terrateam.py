@@ -61,7 +61,7 @@ def _default_version(draft: Draft) -> None:
         return
     engine["version"] = version
     draft.origins["engine", "version"] = ("default_tf_version",)
-    draft.ledger.changed(("default_tf_version",), "default_tf_version: it is engine.version now.")
+    draft.ledger.changed(("default_tf_version",), "default_tf_version: it is now engine.version.")
 
 
 def _drift(draft: Draft) -> None:
@@ -75,7 +75,7 @@ def _drift(draft: Draft) -> None:
         return
     drift["schedules"] = {"default": {"tag_query": "", **{key: drift.pop(key) for key in single}}}
     draft.origins |= {("drift", "schedules", "default", key): ("drift", key) for key in single}
-    draft.ledger.changed(("drift", "schedule"), "drift.schedule: it is drift.schedules.default now.")
+    draft.ledger.changed(("drift", "schedule"), "drift.schedule: it is now drift.schedules.default.")
 
 
 def _when(draft: Draft) -> None:
@@ -110,7 +110,7 @@ def _directories(draft: Draft, dirs: dict[str, Any]) -> None:
                 _patterns(draft, inner.get("when_modified"), path, place, name)
     if "**" not in dirs:
         dirs["**"] = {"root": "true"}
-        text = "dirs: '**' is added: directories that it does not name are roots, too."
+        text = "dirs: added '**', because directories that dirs does not name are roots, too."
         draft.ledger.changed(("dirs",), text)
 
 
@@ -134,7 +134,7 @@ def _renamed(draft: Draft, dirs: dict[str, Any], old: str, new: str) -> bool:
     dirs.clear()
     dirs.update(items)
     draft.origins["dirs", new] = path
-    draft.ledger.changed(path, f"{old}: it is the directory {new} now.")
+    draft.ledger.changed(path, f"{old}: it is now the directory {new}.")
     return True
 
 
@@ -177,7 +177,7 @@ def _checkout(draft: Draft) -> None:
         checkout = checkout.get("method")
     if checkout in ("merge", "branch"):
         _under(draft, "pull_requests", "checkout", checkout)
-        draft.ledger.changed(("checkout_strategy",), f"checkout_strategy: it is pull_requests.checkout: {checkout}.")
+        draft.ledger.changed(("checkout_strategy",), f"checkout_strategy: now pull_requests.checkout: {checkout}.")
     elif checkout is not None:
         draft.ledger.lost(("checkout_strategy",), "checkout_strategy: pull_requests.checkout is merge or branch.")
 
@@ -234,10 +234,10 @@ def _apply(draft: Draft) -> None:
     after = [each.pop("apply_after_merge", None) for each in checks] if _all_after_merge(checks) else []
     if on_merge:
         content["plan_review"] = content.get("plan_review", "manual")
-        text = "autoapply: it is apply: on_merge, with plan_review: manual, so that plans do not wait for a review."
+        text = "autoapply: it is now apply: on_merge with plan_review: manual, so that plans do not wait for a review."
         draft.ledger.changed(("when_modified", "autoapply"), text)
     for number, _ in enumerate(after):
-        text = "apply_after_merge: it is apply: on_merge."
+        text = "apply_after_merge: it is now apply: on_merge."
         draft.ledger.changed(("apply_requirements", "checks", number, "apply_after_merge"), text)
     if on_merge or after:
         content["apply"] = "on_merge"
@@ -247,7 +247,7 @@ def _apply(draft: Draft) -> None:
         content["merge_after_apply"] = merges
     for each in checks:
         each.setdefault("undiverged", {"enabled": "false"})
-    text = "apply: in_pull_request is written, as Terrateam applies before the merge, upon the comment tidegate apply."
+    text = "apply: in_pull_request is written, because Terrateam applies before the merge: comment tidegate apply."
     draft.ledger.changed((), text)
 
 
@@ -262,10 +262,10 @@ def _merges(draft: Draft, automerge: Any) -> str:
             draft.ledger.lost(("automerge",), "automerge: its value is invalid.")
         return ""
     if automerge.get("enabled") != "true":
-        draft.ledger.dropped(("automerge",), "automerge: people merge.")
+        draft.ledger.dropped(("automerge",), "automerge: it is off, so people merge.")
         return ""
     way = _MERGES.get(str(automerge.get("merge_strategy", "auto")), "true")
-    text = f"automerge: it is merge_after_apply: {way} now, for which the App needs Contents: write."
+    text = f"automerge: it is now merge_after_apply: {way}. The App needs Contents: write."
     draft.ledger.changed(("automerge",), text)
     return way
 
@@ -317,7 +317,7 @@ def _ignored_checks(draft: Draft, path: Path, check: object) -> None:
             draft.ledger.lost(at, f"{pattern}: no glob matches this: list the names under ignore_matching.")
             continue
         if found != pattern:
-            text = f"ignore_matching: {pattern} is {found} here, of whole names: * is any text, ? is one character."
+            text = f"ignore_matching: {pattern} becomes {found}: it matches whole names; * is any text, ? a character."
             draft.ledger.changed(at, text)
         draft.origins[*path, len(made)] = at
         made.append(found)
@@ -333,7 +333,7 @@ def _branch_tags(draft: Draft) -> None:
                 continue
             found = lua.expression(pattern)
             if found is None:
-                why = "regular expressions write sets and classes of characters in another way: write a new one."
+                why = "its character classes have no direct equivalent: write a regular expression."
                 draft.ledger.lost(("tags", key, name), f"{pattern}: {why}")
             elif found != pattern:
                 patterns[name] = found

@@ -18,7 +18,7 @@ HARMLESS = {
     "autoplan_draft_pr": "use pull_requests: {drafts: false}, for all roots",
     "batch_runs": _ALL_AT_ONCE,
     "capture_output": _SHOWN,
-    "cost_estimation": "run the program in a step run",
+    "cost_estimation": "run the program in a run step",
     "create_completed_apply_check_on_noop": _CHECKS,
     "create_if_missing": "the first deploy of a root creates its workspace",
     "create_pending_apply_check": _CHECKS,
@@ -44,9 +44,9 @@ HARMLESS = {
     "superapproval": _GRANTS_LESS,
     "visible_on": _SHOWN,
 }
-_RIGHTS = "runners have the engine's role: let the provider assume another one, or set its variables in a step env"
-_AS_A_PROGRAM = "run the program in a step run"
-_JUDGED = "policy_sets or a step run check plans"
+_RIGHTS = "runners have the engine's role: let the provider assume another one, or set its variables in an env step"
+_AS_A_PROGRAM = "run the program in a run step"
+_JUDGED = "policy_sets or a run step check plans"
 _WHO_CHANGES = "require reviews of code owners for these files on GitHub"
 #: What there is in place of keys and kinds of steps without which more is allowed, or less deployed.
 INSTEAD = {
@@ -61,7 +61,7 @@ INSTEAD = {
     "files": _WHO_CHANGES,
     "gate": "gates are reviews, policies and stacks",
     "gates": "gates are reviews, policies and stacks",
-    "integrations": "policies or a step run check plans",
+    "integrations": "policies or a run step check plans",
     "oidc": _RIGHTS,
     "opa": _JUDGED,
     "require_completed_reviews": "list those who must approve under all_of",

@@ -37,7 +37,7 @@ def check_definitions(states: Any, folder: Path) -> Result:
     try:
         refused = [told for path in sorted(folder.glob(f"*{ENDING}")) for told in _refusals(states, path)]
     except (BotoCoreError, ClientError) as error:
-        do = "Allow states:ValidateStateMachineDefinition, or deploy without knowing."
+        do = "Allow states:ValidateStateMachineDefinition, or deploy without this check."
         return Result(_CHECK, "warn", f"Step Functions did not check them: {error}", do)
     if refused:
         return Result(_CHECK, "fail", "; ".join(refused), "Deploy another release, and report this bug.")

@@ -27,11 +27,11 @@ def check_role(iam: Any) -> Result:
         if error.response["Error"]["Code"] != "NoSuchEntity":
             return Result(_CHECK, "warn", reason_of(error), "Allow iam:GetRole for this check.")
         found = (
-            f"The account has no {_ROLE}, which runners need to start. AWS makes it with the first cluster, which "
-            "may be refused until it is there: Unable to assume the service linked role."
+            f"The account has no {_ROLE}, which runners need to start. AWS creates it with the first cluster, which "
+            "may fail until the role exists: Unable to assume the service linked role."
         )
         do = "Run `aws iam create-service-linked-role --aws-service-name ecs.amazonaws.com`, once for the account."
         return Result(_CHECK, "warn", found, do)
     except BotoCoreError as error:
         return Result(_CHECK, "warn", reason_of(error), "Try again.")
-    return Result(_CHECK, "ok", f"{_ROLE} is there.")
+    return Result(_CHECK, "ok", f"{_ROLE} exists.")

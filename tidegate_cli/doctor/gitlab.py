@@ -90,7 +90,7 @@ class GitLabChecks:
         return Result("GitLab", "fail", f"Its version is {version}; {NEEDED_VERSION} is needed.", "Update GitLab.")
 
     def _how_to_replace(self, option: str) -> str:
-        return f"Make one as docs/gitlab.md says, and store it: {self._storing('gitlab', f'{option} FILE')}."
+        return f"Create one (docs/gitlab.md) and store it: {self._storing('gitlab', f'{option} FILE')}."
 
     def _token(self) -> Result:
         check, do = "GitLab token", self._how_to_replace("--token-file")
@@ -135,7 +135,7 @@ class GitLabChecks:
             return
         yield Result(check, "ok", f"The token's user maintains {_named(sorted(known))}.")
         if less:
-            yield Result(f"{check}, others", "warn", f"The token's user is no maintainer of {_named(less)}.", do)
+            yield Result(f"{check}, others", "warn", f"The token's user is not a maintainer of {_named(less)}.", do)
 
     def _webhooks(self, maintained: Sequence[Mapping[str, Any]]) -> Iterator[Result]:
         check, looked_at = "GitLab webhooks", maintained[:_CHECKED]
@@ -143,10 +143,10 @@ class GitLabChecks:
         missing = [each["path"] for each in looked_at if each["path"] not in {hook.path for hook in hooks}]
         if missing:
             do = (
-                "Add it to the group or the project, with the stack's output WebhookUrl (docs/gitlab.md). A group's "
-                "webhook is shown to owners of the group only: if it has one, all is well."
+                "Add it to the group or the project, with the stack's output WebhookUrl (docs/gitlab.md). Only "
+                "owners of a group see its webhooks: if the group has one, ignore this warning."
             )
-            yield Result(check, "warn", f"No webhook leads to Tidegate from {_named(missing)}.", do)
+            yield Result(check, "warn", f"No webhook to Tidegate was found in {_named(missing)}.", do)
         rotate = self._storing("webhook", "--rotate")
         wrong = [each for hook in hooks for each in _problems(hook, f"{check}, {hook.path}", rotate)]
         yield from wrong
@@ -191,15 +191,15 @@ def _problems(hook: _Hook, check: str, rotate: str) -> Iterator[Result]:
         yield Result(check, "fail", f"It lacks the triggers {', '.join(missing)}.", f"Enable them in {settings}.")
     if fields.get("push_events") and fields.get("push_events_branch_filter"):
         found = f"It sends only pushes to {plain(fields['push_events_branch_filter'])}."
-        do = f"Let it send all branches, in {settings}, unless that is the default branch."
+        do = f"Enable all branches in {settings}, unless that is the default branch."
         yield Result(f"{check}, branches", "warn", found, do)
     if hook.answered == str(_UNAUTHORIZED):
-        do = f"Set its Secret token to one of the webhook secret: {rotate} prints a new one."
+        do = f"Set its Secret token to a valid webhook secret: {rotate} prints a new one."
         found = "Tidegate refused its newest delivery (401): its Secret token does not match."
         yield Result(f"{check}, deliveries", "fail", found, do)
     elif fields.get("alert_status", "executable") != "executable":
         until = fields.get("disabled_until")
-        found = f"GitLab has disabled it, as it failed{f', until {until}' if until else ''}."
+        found = f"GitLab disabled it after failures{f', until {until}' if until else ''}."
         do = f"Correct the cause, then test it in {settings}: a success enables it."
         yield Result(f"{check}, deliveries", "warn", found, do)
 

@@ -48,7 +48,7 @@ class IdentityChecks:
             return
         issuer, keys = outputs.get("Issuer", ""), outputs.get("IdentityKeys", "")
         if not issuer:
-            yield Result("issuer", "warn", "The deployed stack has no keys of workload identity.", _DEPLOY)
+            yield Result("issuer", "warn", "The deployed stack has no workload identity keys.", _DEPLOY)
             return
         yield from map(self._key, keys.split(","))
         yield from self._published(issuer, [key.rpartition("/")[2] for key in keys.split(",")])
@@ -84,12 +84,12 @@ class IdentityChecks:
         missing = [key for key in keys if key not in kids]
         if found.get("issuer") != issuer:
             yield Result(
-                check, "fail", f"The document there says {found.get('issuer')!r}.", "Correct web_url in cdk.json."
+                check, "fail", f"The document names the issuer {found.get('issuer')!r}.", "Correct web_url in cdk.json."
             )
         elif missing:
             yield Result(check, "fail", f"It does not publish {', '.join(missing)}.", "Enable these keys, or deploy.")
         else:
-            yield Result(check, "ok", f"{len(kids)} keys are published, all of the stack's.")
+            yield Result(check, "ok", f"{len(kids)} keys are published, including all keys of the stack.")
         yield from self._skew(date)
 
     def _skew(self, date: str) -> Iterator[Result]:
@@ -99,7 +99,7 @@ class IdentityChecks:
             return
         if away > _MOST_SKEW:
             do = "Correct this machine's clock. If it is right, contact AWS Support."
-            yield Result("clock", "warn", f"It is {away:.0f} s away from the issuer's.", do)
+            yield Result("clock", "warn", f"It differs from the issuer's clock by {away:.0f} s.", do)
 
 
 def _read(address: str) -> tuple[Mapping[str, Any], str]:

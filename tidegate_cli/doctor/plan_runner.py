@@ -47,9 +47,9 @@ class PlanRunnerChecks:
         yield self._image(_CHECK, image, "Plans begin on Lambda") if image else Result(_CHECK, "ok", _ON_LAMBDA)
 
     def _without_isolation(self, runner: str) -> Result:
-        problem = f"Lambda has no tenant isolation in {self._region}: jobs would share it."
+        problem = f"Lambda has no tenant isolation in {self._region}, so jobs would not be isolated."
         if runner == "auto":
-            return Result(_CHECK, "warn", problem, "Nothing: plans run on Fargate. Deploy with AWS_REGION set.")
+            return Result(_CHECK, "warn", problem, "No action: plans run on Fargate. Deploy with AWS_REGION set.")
         return Result(_CHECK, "fail", problem, "Set plan_runner to fargate in cdk.json, or use another region.")
 
     def _image(self, check: str, image: str, then: str) -> Result:

@@ -80,7 +80,7 @@ class QuotaChecks:
             do = f"Set runner_slots to {max(allowed, 1)} at most, or {needed} (fargate, {_QUOTAS['fargate']})."
             yield Result(check, "warn", f"runner_slots is {slots}, and the quota allows {allowed} runners {size}.", do)
         else:
-            found = f"runner_slots is {slots}; the quota allows {allowed} runners {size}, with all else of the account."
+            found = f"runner_slots is {slots}; the quota allows {allowed} runners {size}, for the whole account."
             yield Result(check, "ok", found)
 
     def _quota(self, check: str, service: str, needed: int) -> Result:
@@ -90,7 +90,7 @@ class QuotaChecks:
         except NoSuchQuotaError:
             if is_missing:
                 return self._without_fargate(check)
-            found = f"Service Quotas knows no {_QUOTAS[service]} of {service} in {self._region}."
+            found = f"Service Quotas has no {_QUOTAS[service]} for {service} in {self._region}."
             return Result(check, "warn", found, "Check it in the Service Quotas console.")
         except (BotoCoreError, ClientError) as error:
             if is_missing:

@@ -56,7 +56,7 @@ class SiteChecks:
             )
         gateway = self._way_out(subnet, vpc)
         if not gateway:
-            do = "Add a route to a NAT gateway, or omit vpc: the stack then makes a network with a way out."
+            do = "Add a route to a NAT gateway, or omit vpc: the stack then creates a network with internet access."
             return Result(check, "fail", f"It has no route to {_EVERYWHERE}: runners would not start.", do)
         if gateway.startswith("igw-") and str(self._context.get("runner_public_ip") or "false").lower() != "true":
             do = "Set runner_public_ip to true, or name subnets behind a NAT gateway."

@@ -188,7 +188,7 @@ def _run(scene: Scene, *, is_removal: bool, json: bool) -> list[Outcome]:
             trials, plan.cleaning_steps(scene), scene.place.pause, lambda step, end: report.tell(console, step, end)
         )
     except KeyboardInterrupt:
-        screen.note(f"Something is left. Remove it: tidegate smoke --destroy {scene.names.prefix}")
+        screen.note(f"Resources are left. Remove them: tidegate smoke --destroy {scene.names.prefix}")
         raise
 
 

@@ -23,5 +23,5 @@ def estimate(seconds: float | None = None) -> float:
 
 def in_words(seconds: float | None = None) -> str:
     """Return the estimate as a sentence."""
-    stays = f"Its images stay in the CDK's repository: some ${IMAGES:.2f} a month for each GB until you delete them."
+    stays = f"Its images stay in the CDK's repository: about ${IMAGES:.2f} a month for each GB until you delete them."
     return f"About ${max(0.01, estimate(seconds)):.2f}, an estimate from list prices. {stays}"

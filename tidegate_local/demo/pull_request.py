@@ -46,7 +46,7 @@ class Told:
 
 def play(stage: Stage) -> Told:
     """Run the scenario. Raise DemoFailed on an unexpected result."""
-    stage.console.rule("[bold]Second act: a pull request, held against a policy")
+    stage.console.rule("[bold]Part 2: a pull request that a policy blocks")
     developer = stage.person("developer")
     forge_page = f"{stage.forge.url}/{REPOSITORY}/pull"
     stage.forge.protect(REPOSITORY, checks=[WHOLE])
@@ -104,7 +104,7 @@ def _refused(stage: Stage, number: int) -> None:
         if answer.status == _NOT_ALLOWED:
             return
         raise DemoFailed(f"The forge returned {answer}") from answer
-    raise DemoFailed("The forge merged a change that the policy refuses.")
+    raise DemoFailed("The forge merged a change that the policy blocks.")
 
 
 def where_to_look(stage: Stage, told: Told) -> Iterator[Text]:

@@ -35,7 +35,7 @@ def test_a_command_that_hangs_is_killed_and_costs_its_own_entry_only(config: Con
 
 def test_a_replay_without_time_for_one_more_command_says_how_far_it_came(config: ConfigRepository) -> None:
     done = config.replay(announced(1, images("web")), seconds=30)
-    assert done.fault == "RunnerFault: The time for 1 entries is over after 0. Nothing was pushed."
+    assert done.fault == "RunnerFault: The time limit ended after 0 of 1 entries. Nothing was pushed."
 
 
 def test_a_command_sees_no_secret_in_its_environment_its_files_or_the_configuration_of_git(
@@ -151,9 +151,9 @@ def test_git_runs_no_program_that_the_repository_or_a_command_names(config: Conf
     [
         (
             "git init --quiet nested; cd nested; git -c user.name=x -c user.email=x commit --quiet --allow-empty -m x",
-            "Leave those alone",
+            "must not change it",
         ),
-        ("git init --quiet nested", "git cannot add"),
+        ("git init --quiet nested", "git could not add"),
         ("rm -rf $PWD", "cannot be read"),
         ("mkdir ../commit", "cannot be read"),
     ],

@@ -147,8 +147,8 @@ def test_a_forge_that_does_not_answer_is_a_fault(pushing: Pushing) -> None:
     ("change", "problem"),
     [
         (lambda new: replace(new, trailers=new.trailers[:1]), "There are 2 commits where 1 were expected"),
-        (lambda new: replace(new, trailers=new.trailers[::-1]), "another message than its entry"),
-        (lambda new: replace(new, author=Author("Somebody")), "by somebody else than Tidegate"),
+        (lambda new: replace(new, trailers=new.trailers[::-1]), "a different message than its entry"),
+        (lambda new: replace(new, author=Author("Somebody")), "was not made by Tidegate"),
         (lambda new: replace(new, tip=new.base), "There are 0 commits where 2 were expected"),
     ],
 )

@@ -180,7 +180,7 @@ def test_an_image_file_that_leads_out_of_the_work_tree_is_refused(config: Config
     config.commit({})
     done = config.replay(announced(1, images("api")), promoted(2, source, environment="staging"))
     assert done.states == ["failed", "failed"]
-    assert "leads out of the repository" in done.replayed.outcomes[0].reason
+    assert "is outside of the repository" in done.replayed.outcomes[0].reason
     assert not list(outside.iterdir())
 
 

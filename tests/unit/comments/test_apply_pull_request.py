@@ -97,7 +97,7 @@ def test_where_changes_are_applied_on_merge_it_is_said_how_that_works(scenario):
     scenario.say("version: 1\n")
     outcome = scenario.comment("tidegate apply")
     assert outcome.startswith("Refused: ")
-    assert "Each root is planned again then" in scenario.reply
+    assert "Each root is then planned again" in scenario.reply
     assert "`tidegate deploy`" in scenario.reply
     assert scenario.names == []
 
@@ -106,8 +106,8 @@ def test_nobody_is_told_to_deploy_a_fork_by_hand(scenario):
     scenario.file(MAIN, "version: 1\n")
     scenario.pull(from_fork=True)
     scenario.comment("tidegate apply")
-    assert "Each root is planned again then" in scenario.reply
-    assert "code of forks is not run before it is merged" in scenario.reply
+    assert "Each root is then planned again" in scenario.reply
+    assert "Tidegate runs no code of forks before the merge" in scenario.reply
     assert "deploy`" not in scenario.reply
 
 
@@ -115,7 +115,7 @@ def test_the_pull_requests_own_file_cannot_turn_it_on(scenario):
     scenario.file(MAIN, "version: 1\n")
     scenario.file(HEAD, FREE)
     scenario.comment("tidegate apply")
-    assert "applied once they are merged" in scenario.reply
+    assert "applied after the merge" in scenario.reply
 
 
 def test_without_requirements_in_the_file_everything_that_is_usual_is_missing_in_one_reply(scenario):
@@ -192,7 +192,7 @@ def test_access_control_says_who_may_apply(scenario):
 def test_a_pull_request_to_a_branch_that_does_not_count_is_not_applied(scenario):
     scenario.pull(base_branch="other")
     scenario.comment("tidegate apply")
-    assert "neither deploy nor unlock" in scenario.reply
+    assert "cannot deploy or unlock" in scenario.reply
 
 
 def test_a_head_that_moved_since_the_comment_came_is_not_applied(scenario):

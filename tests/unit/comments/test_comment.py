@@ -83,7 +83,7 @@ def test_a_command_is_read_like_a_command_line(text, command):
         ("tidegate reject abcdef123456", "Unexpected argument `abcdef123456`"),
         ("tidegate reject --apply", "`reject` has no option `--apply`."),
         ("tidegate cancel --aply", "Did you mean `--apply`?"),
-        ("tidegate approve_policies", "its owners approve the newest commit in a review"),
+        ("tidegate approve_policies", "its owners must approve the newest commit in a review"),
         ("tidegate pln", "Did you mean `plan`?"),
         ("tidegate aply", "Did you mean `apply`?"),
         ("tidegate plan --projct a", "Did you mean `--project`?"),

@@ -61,7 +61,7 @@ def test_an_older_commits_checks_plan_nothing(scenario):
 
 
 def test_a_commit_of_no_pull_request_is_told_so(scenario):
-    assert scenario.again(numbers=()) == "The commit is no open head."
+    assert scenario.again(numbers=()) == "The commit is not the head of an open pull request."
 
 
 def test_who_may_not_plan_is_told_in_the_pull_request(scenario):

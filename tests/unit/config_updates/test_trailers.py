@@ -25,6 +25,12 @@ def test_a_message_has_the_subject_and_the_trailers_of_the_seed():
         assert f"\n{line}\n" in message
 
 
+@pytest.mark.parametrize("fields", [{"image_set": ""}, {"actor": "a\nb"}, {"app_sha": "main"}, {"reason": "[skip ci]"}])
+def test_a_value_of_another_form_is_refused_before_anything_is_committed(fields):
+    with pytest.raises(InvalidTrailer):
+        commit_message(replace(IMAGES, **fields))
+
+
 @given(st.sampled_from(["image_set", "environment", "reason", "app_sha", "actor"]), st.text(max_size=30))
 def test_no_value_adds_a_line_or_a_word_to_a_message(field, text):
     try:

@@ -58,8 +58,8 @@ class TestComments:
     @pytest.mark.parametrize(
         ("written", "doubt"),
         [
-            (replace(WRITTEN, author="developer"), "The event names another author than"),
-            (replace(WRITTEN, text="Looks good to me."), "another text"),
+            (replace(WRITTEN, author="developer"), "The author in the event is not"),
+            (replace(WRITTEN, text="Looks good to me."), "is not the text"),
             (replace(WRITTEN, edited_at=AT + timedelta(minutes=1)), "edited"),
             (replace(WRITTEN, written_at=utc("2026-02-01T08:00"), edited_at=utc("2026-02-01T08:00")), "a day"),
         ],

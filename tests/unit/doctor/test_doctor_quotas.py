@@ -86,7 +86,7 @@ def test_a_region_without_fargate_is_refused_plainly():
 def test_what_aws_answers_in_a_region_goes_before_its_list():
     assert _quotas(_quota_answers(6), "ap-southeast-6")["Fargate vCPUs"].verdict == "ok"
     listed = _quotas(_quota_answers("NoSuchResourceException"))["Fargate vCPUs"]
-    assert (listed.verdict, "knows no L-3032A538 of fargate in eu-west-1" in listed.found) == ("warn", True)
+    assert (listed.verdict, "no L-3032A538 for fargate in eu-west-1" in listed.found) == ("warn", True)
 
 
 def test_where_neither_the_list_nor_aws_tells_one_is_told_whom_to_ask():

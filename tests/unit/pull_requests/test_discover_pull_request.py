@@ -60,7 +60,7 @@ class TestWhatIsAffected:
         assert names(scenario) == ["live/app"]
         (layer,) = scenario.found
         assert ([each.name for each in layer.policy_sets], layer.is_extra) == (["security"], True)
-        assert "by the default branch's tidegate.yaml" in layer.why
+        assert "per the default branch's tidegate.yaml" in layer.why
 
     def test_a_root_that_only_gets_another_name_is_planned_once(self, scenario):
         changes(scenario, {"live/app/main.tf": "#", "tidegate.yaml": "roots: [{name: renamed, dir: live/app}]\n"})

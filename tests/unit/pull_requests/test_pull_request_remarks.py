@@ -33,7 +33,7 @@ def test_nothing_is_said_where_there_is_nothing_to_say():
 def test_a_record_says_what_moved_on():
     told = str(overtaken("app", "db"))
     assert told.startswith("main has moved on to fffffff since this was planned on 0000000, and changed app and db")
-    assert " and changed app, or what holds for it" in str(overtaken("app"))
+    assert " and changed app, or the rules for it" in str(overtaken("app"))
     assert "r8, r9 and 2 more" in str(overtaken(*(f"r{number}" for number in range(12))))
 
 

@@ -402,12 +402,12 @@ class TestReviews:
         assert scenario.event_publisher.ended == []
 
     def test_a_review_of_what_is_not_known_yet_is_looked_at_later(self, scenario):
-        assert scenario.receive("pull_request_review") == "Nothing is known of it."
+        assert scenario.receive("pull_request_review") == "Tidegate has no record of it."
         scenario.receive()
         assert "is checked once they are" in scenario.receive("pull_request_review")
         scenario.pull(is_open=False)
         scenario.receive()
-        assert scenario.receive("pull_request_review") == "Nothing is known of it."
+        assert scenario.receive("pull_request_review") == "Tidegate has no record of it."
         assert scenario.checks == [(HEAD, "#5 was closed.")]
 
 

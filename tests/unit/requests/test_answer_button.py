@@ -231,7 +231,7 @@ def test_a_button_of_a_check_run_that_is_not_ours_does_nothing_and_says_so(forei
     scenario = PressedScenario()
     assert scenario.press(**foreign) == "refused: foreign"
     assert scenario.now == scenario.deployment
-    assert "belongs to no deployment" in scenario.shown.summary
+    assert "has no deployment for this" in scenario.shown.summary
 
 
 def test_a_press_before_the_check_run_was_remembered_counts():

@@ -127,9 +127,9 @@ def test_what_the_default_branch_says_nothing_of_is_not_run_again(scenario):
     scenario.branch.file = "["
     old = scenario.ended(State.PLAN_FAILED)
     assert scenario.check(old).startswith(
-        "network: Tidegate cannot tell what the default branch's tidegate.yaml grants now"
+        "network: Tidegate cannot determine what the default branch's tidegate.yaml allows now"
     )
-    assert "cannot tell what the default branch" in scenario.shown(old)
+    assert "cannot determine what the default branch" in scenario.shown(old)
     assert scenario.reruns == []
 
 
@@ -249,7 +249,7 @@ def test_the_same_demand_again_changes_nothing(scenario):
 )
 def test_a_foreign_check_run_is_told_so(scenario, foreign):
     old = scenario.ended(State.PLAN_FAILED)
-    assert "belongs to no deployment" in scenario.check(old, **foreign)
+    assert "has no deployment for this" in scenario.check(old, **foreign)
     assert scenario.reruns == []
 
 

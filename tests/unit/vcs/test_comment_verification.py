@@ -25,12 +25,12 @@ def test_what_the_forge_has_word_for_word_is_not_doubted(written):
 @pytest.mark.parametrize(
     ("author", "written", "doubt"),
     [
-        ("developer", "tidegate apply", "The event names another author than"),
-        ("Owner", "tidegate apply", "The event names another author than"),
-        ("owner", "tidegate apply -p app", "The event contains another text than"),
-        ("owner", "Looks good", "The event contains another text than"),
-        ("owner", "tidegate apply\nlater", "The event contains another text than"),
-        ("owner", "", "The event contains another text than"),
+        ("developer", "tidegate apply", "The author in the event is not"),
+        ("Owner", "tidegate apply", "The author in the event is not"),
+        ("owner", "tidegate apply -p app", "The text in the event is not"),
+        ("owner", "Looks good", "The text in the event is not"),
+        ("owner", "tidegate apply\nlater", "The text in the event is not"),
+        ("owner", "", "The text in the event is not"),
     ],
 )
 def test_another_author_or_other_words_are_doubted(author, written, doubt):

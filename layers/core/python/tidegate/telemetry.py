@@ -44,6 +44,6 @@ def count_ignored(function: str, source: str, kind: str) -> None:
     """Log and count a message or event without a verb, from another release or sent by mistake."""
     from aws_lambda_powertools.metrics import MetricUnit, single_metric  # noqa: PLC0415  # Seldom needed.
 
-    logger.warning("ignored: no verb is for this kind", extra={"source": source, "ignored": kind[:100]})
+    logger.warning("ignored: no verb handles this kind of event", extra={"source": source, "ignored": kind[:100]})
     with single_metric(name="IgnoredMessages", unit=MetricUnit.Count, value=1, namespace="Tidegate") as metric:
         metric.add_dimension("function", function)

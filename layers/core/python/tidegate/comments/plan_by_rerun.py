@@ -25,7 +25,8 @@ def plan_by_rerun(ports: Ports, delivery: Delivery) -> str:
 
 def _all(ports: Ports, delivery: Delivery) -> DeliveryOutcome:
     told = [_planned(ports, delivery, number) for number in delivery.fields["pull_requests"]]
-    return DeliveryOutcome("\n".join(told) or "The commit is no open head.")
+    none = f"The commit is not the head of an open {ports.terms.pull_request}."
+    return DeliveryOutcome("\n".join(told) or none)
 
 
 def _planned(ports: Ports, delivery: Delivery, number: int) -> str:

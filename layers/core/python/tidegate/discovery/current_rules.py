@@ -42,8 +42,8 @@ def under_current_rules(ports: Ports, repository: str, again: Sequence[Deploymen
         return _ruled(ports, repository, read_granted(ports, repository, branch, branch), again)
     except (NotFound, InvalidConfiguration) as error:
         told = (
-            f"Tidegate cannot tell what the default branch's tidegate.yaml grants now: {error} It does not run the "
-            "deployment again."
+            f"Tidegate cannot determine what the default branch's tidegate.yaml allows now: {error} The deployment was "
+            "not re-run."
         )
         return {each.id: told for each in again}
 

@@ -41,8 +41,7 @@ _DEFAULT_BRANCH = "The default branch's tidegate.yaml is invalid. Tidegate plans
 _OWN = "Its tidegate.yaml is invalid. Correct it and push."
 
 _MORE_PREVIEW = (
-    "The file is the repository's first one, so all roots are shown, except for {} more. The merge deploys none of "
-    "them."
+    "This is the first tidegate.yaml here, so all roots are shown, except for {} more. The merge deploys none of them."
 )
 _ASKED_FOR = "Planned on request. The merge does not deploy it."
 
@@ -223,8 +222,8 @@ def _key(layer: SpeculativePlan) -> Key:
 
 def _too_many(number: int) -> str:
     return (
-        f"This change affects {number} roots in their stacks. At most {MOST_LAYERS} are planned together, so none is. "
-        "Split it."
+        f"This change affects {number} roots, counted per stack. The limit is {MOST_LAYERS}, so nothing is planned. "
+        "Split the change."
     )
 
 

@@ -12,7 +12,7 @@ from tidegate.discovery.root_index import Deployable, RootIndex, Selection
 from tidegate.discovery.touched_roots import TouchedRoots
 from tidegate.ports import PushedTrees
 
-_HIDDEN = "This commit changes it by the default branch's tidegate.yaml. By the branch's own file, no merge deploys it."
+_HIDDEN = "Changed per the default branch's tidegate.yaml. Per the branch's own file, the merge does not deploy it."
 
 
 def hidden_roots(

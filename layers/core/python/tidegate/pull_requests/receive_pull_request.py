@@ -233,7 +233,7 @@ def _review(ports: Ports, delivery: Delivery) -> str:
 def _policies(ports: Ports, delivery: Delivery) -> str:
     record = known_record(ports, delivery.fields["repository"], delivery.fields["pull_request"])
     if record is None or not record.is_open:
-        return "Nothing is known of it."
+        return "Tidegate has no record of it."
     if record.discovered != record.spec.revision:
         return "The changed roots are not known yet. The review is checked once they are."
     layers = ports.speculative_plans.many(record.layers)

@@ -139,7 +139,7 @@ def _refuse_outdated(ports: Ports, press: ButtonClick, deployment: Deployment, n
 
 
 def _refuse_foreign(ports: Ports, press: ButtonClick) -> str:
-    problem = "This button belongs to no deployment that Tidegate knows here, so nothing was done."
+    problem = "Tidegate has no deployment for this button, so nothing was done."
     check_run = render_foreign(press.name, press.sha, press.external_id, problem)
     ports.check_run_publisher.update_check_run(press.repository, press.check_run, check_run)
     return "refused: foreign"
@@ -152,7 +152,7 @@ def _why_outdated(press: ButtonClick, deployment: Deployment) -> str:
         verdict = check_click(deployment, answer, press.by, press.at)
         if verdict.followup is Followup.REFUSE:
             return verdict.reason
-    return "This check is outdated: the newer one counts."
+    return "This check is outdated. Use the newer one."
 
 
 def _is_at_gate(deployment: Deployment) -> bool:

@@ -74,10 +74,10 @@ def rerun_suite(ports: Ports, delivery: Delivery) -> str:
 def _check(ports: Ports, check: RerunCheck) -> DeliveryOutcome:
     demand = check.demand
     if check.name == CONFIGURATION:
-        return DeliveryOutcome("The configuration file of this commit cannot change. Push a corrected file.")
+        return DeliveryOutcome("A re-run cannot change the configuration file of this commit. Push a corrected file.")
     old = ports.deployments.many([check.external_id]).get(check.external_id)
     if old is None or not _is_shown(old, demand) or check.name != check_run_name(old):
-        problem = "This check belongs to no deployment that Tidegate knows here, so nothing is run again."
+        problem = "Tidegate has no deployment for this check, so nothing is re-run."
         shown = render_foreign(check.name, demand.sha, check.external_id, problem)
         ports.check_run_publisher.update_check_run(demand.repository, check.check_run, shown)
         return DeliveryOutcome(problem)

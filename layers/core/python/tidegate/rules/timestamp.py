@@ -29,5 +29,5 @@ def timestamp_from(value: str | datetime) -> datetime:
         if at.utcoffset() is not None:
             return at.astimezone(UTC)
     except (OverflowError, TypeError, ValueError):
-        raise ValueError(f"{value!a} is no timestamp: write it in ISO 8601 with its zone") from None
-    raise ValueError(f"{value!a} is no timestamp: it has no zone")
+        raise ValueError(f"{value!a} is not a timestamp: write it in ISO 8601 with a time zone") from None
+    raise ValueError(f"{value!a} is not a valid timestamp: add a time zone")

@@ -54,7 +54,7 @@ class DynamoChangeSets:
             except Conflict:
                 continue
         if wanted:
-            raise CloudUnavailable("DynamoDB", f"{_name(change_set)} is changed by too many writers")
+            raise CloudUnavailable("DynamoDB", f"{_name(change_set)} could not be stored: too many concurrent writers")
 
     def _attempt(self, change_set: str, wanted: Sequence[Enrolled]) -> Sequence[Enrolled]:
         """Return what is still to be written. Raise Conflict after a conflicting transaction."""

@@ -46,7 +46,7 @@ _ENGINE_WORDS = frozenset({"init", "import", "state", "taint", "validate", "refr
 _ENGINES = frozenset({"terraform", "tofu", "opentofu"})
 #: Words that people might use to approve, and the right command for each.
 _REVIEW_HINT = "`confirm` confirms a plan that waits for its review, and `reject` rejects it."
-_POLICY_HINT = "No comment overrides a policy set: its owners approve the newest commit in a review."
+_POLICY_HINT = "A comment cannot override a policy set: its owners must approve the newest commit in a review."
 _INSTEAD = {
     **dict.fromkeys(("approve", "accept"), _REVIEW_HINT),
     **dict.fromkeys(("approve_policies", "approve-policies"), _POLICY_HINT),

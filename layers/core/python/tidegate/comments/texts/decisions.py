@@ -20,8 +20,8 @@ from tidegate.texts.sentences import listed
 _NAMED = 20
 _WAITS_FOR = {
     Verb.CONFIRM: "No plan waits for a review here",
-    Verb.REJECT: "Nothing here waits for a review, its requirements, or others of its change",
-    Verb.CANCEL: "No deployment waits, plans or applies here",
+    Verb.REJECT: "No deployment here waits for a review, its requirements, or other deployments",
+    Verb.CANCEL: "No deployment here is waiting, planning or applying",
 }
 
 

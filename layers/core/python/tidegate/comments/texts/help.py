@@ -19,39 +19,39 @@ def usage(prefix: str = "tidegate") -> str:
 
 def help_text(prefix: str = "tidegate") -> str:
     """Return what the commands do, in Markdown."""
-    return f"""### What you can ask Tidegate for
+    return f"""### Tidegate commands
 
 | Comment | What it does |
 |---|---|
 | `{prefix} plan` | Plans again, merged with the current base branch. |
-| `{prefix} plan -p ROOT` | Plans this root only, also one that is not planned by itself. Several need several `-p`. |
+| `{prefix} plan -p ROOT` | Plans only this root, even if it is not planned automatically. Repeat `-p` for more roots. |
 | `{prefix} plan -d DIR` | Plans the changed roots in this directory. |
-| `{prefix} plan TAG QUERY` | Plans the changed roots that a tag query means, such as `prod and not dir:live/**`. |
-| `{prefix} plan -- -target=ADDRESS` | Gives options to the engine: those of `pull_requests.allowed_plan_args`. |
+| `{prefix} plan TAG QUERY` | Plans the changed roots that match a tag query, such as `prod and not dir:live/**`. |
+| `{prefix} plan -- -target=ADDRESS` | Passes options to the engine, as allowed by `pull_requests.allowed_plan_args`. |
 | `{prefix} apply` | Applies the plans before the merge, where that is configured. |
 | `{prefix} apply -p ROOT` | Applies the plan of this root only. |
 | `{prefix} deploy` | Deploys the head to every root that it changes, before the merge. |
-| `{prefix} deploy -p ROOT` | Deploys it to this root only. Name several with several `-p`. |
+| `{prefix} deploy -p ROOT` | Deploys it to this root only. Repeat `-p` for more roots. |
 | `{prefix} deploy -d DIR` | Deploys it to the changed roots in this directory. |
-| `{prefix} deploy TAG QUERY` | Deploys it to the changed roots that a tag query means, such as `stack_name:prod`. |
-| `{prefix} deploy --force` | Passes over missing approvals, conflicts and failing checks. Recorded in the audit log. |
-| `{prefix} destroy -p ROOT` | Once this is merged: destroys what a root made that is gone. Always reviewed. |
+| `{prefix} deploy TAG QUERY` | Deploys it to the changed roots that match a tag query, such as `stack_name:prod`. |
+| `{prefix} deploy --force` | Bypasses missing approvals, conflicts and failing checks. Recorded in the audit log. |
+| `{prefix} destroy -p ROOT` | After the merge: destroys the resources of a removed root. Always needs a review. |
 | `{prefix} lock --reason TEXT` | Locks the queues of the changed roots: merges wait. |
 | `{prefix} lock -p ROOT` | Locks the queue of this root only. |
-| `{prefix} lock --stack STACK` | Locks all roots of a stack, `--all` those of the repository; `--for 2h` for so long. |
+| `{prefix} lock --stack STACK` | Locks all roots of a stack (`--all`: of the repository); `--for 2h` sets an end. |
 | `{prefix} unlock` | Unlocks the queues of the changed roots: merges deploy again. |
 | `{prefix} unlock -p ROOT` | Unlocks the queue of this root only. |
-| `{prefix} unlock --stack STACK` | Takes the lock of a stack away, `--all` that of the repository. |
-| `{prefix} confirm DIGEST` | Confirms the plan whose SHA-256 begins so; `{prefix} confirm` names those that wait. |
-| `{prefix} reject -p ROOT` | Rejects the deployment of this root that waits: nothing is applied. |
+| `{prefix} unlock --stack STACK` | Removes the lock of a stack (`--all`: of the repository). |
+| `{prefix} confirm DIGEST` | Confirms the plan whose SHA-256 starts with it; `{prefix} confirm` lists waiting plans. |
+| `{prefix} reject -p ROOT` | Rejects the waiting deployment of this root: nothing is applied. |
 | `{prefix} cancel` | Cancels unfinished plans, and deployments that wait or plan. |
 | `{prefix} cancel -p ROOT` | Cancels the deployments of this root only. |
 | `{prefix} cancel --apply` | Interrupts their applies as well: the state may be partly changed. |
 | `{prefix} help` | Shows this. |
 
-A deploy by hand goes before merges that wait, and shows its plan as a check on the head. \
-The plan waits there for **Confirm** or **Reject**; where `plan_review: never` or `auto_apply` says that plans wait \
-for nobody, it is applied at once. It locks the queues of its roots: merges wait \
-until somebody unlocks them, so that none undoes unseen what was tried here.
+A manual deployment runs before waiting merges, and shows its plan as a check on the head. \
+The plan waits there for **Confirm** or **Reject**; if `plan_review: never` or `auto_apply` turns reviews \
+off, it is applied immediately. It locks the queues of its roots: merges wait \
+until somebody unlocks them, so that no merge silently undoes what was tried here.
 
-Who may write to this repository may ask. Comments must have one line; edits are not read."""
+Needs write access to this repository. A command must be one line; edits of comments are ignored."""

@@ -68,8 +68,8 @@ def merged_already(repository: str, pull_request: PullRequest) -> str:
     command = code(f"tidegate deploy {repository} ROOT")
     return (
         f"**Nothing of {code(pull_request.head_sha[:7])} is deployed**: it is merged already, and the merge deploys "
-        "its changes. To retry what failed, use *Re-run* at its check on the merge commit, if there is that button. To "
-        f"deploy a root as the default branch is now, ask an operator to run {command}."
+        "its changes. To retry what failed, use *Re-run* on its check on the merge commit, if it has this button. To "
+        f"deploy a root at the head of the default branch, ask an operator to run {command}."
     )
 
 
@@ -77,8 +77,8 @@ def destroying(deployments: Sequence[Deployment]) -> str:
     """Return where the plans of destructions are reviewed."""
     lines = [f"{code(each.root.name)}, as of {code(each.revision.short)}" for each in deployments]
     return (
-        f"A destroy plan is being made for\n\n{bullets(lines)}\n\nEach plan waits for a review at the check "
-        "`tidegate/deploy: ROOT` of that commit, the last deployed one, and on the queue's page."
+        f"A destroy plan is being made for\n\n{bullets(lines)}\n\nEach plan waits for a review on the check "
+        "`tidegate/deploy: ROOT` of that commit (the last deployed one), and on the queue's page."
     )
 
 
@@ -151,8 +151,8 @@ def base_does_not_count(pull_request: PullRequest, main: str) -> str:
     """Return that nothing is done for a pull request whose base branch is not configured."""
     return (
         f"**Nothing was done**: changes from {code(pull_request.head_branch)} to {code(pull_request.base_branch)} "
-        "neither deploy nor unlock queues, as anybody who may push can make such a branch, and no rule about the "
-        f"branch of a change would hold. Change the base branch to {code(main)}, or add the branch to "
+        "cannot deploy or unlock queues: anybody who can push could create such a branch and bypass all rules about "
+        f"branches. Change the base branch to {code(main)}, or add the branch to "
         "`destination_branches` in the default branch's `tidegate.yaml`."
     )
 

@@ -90,9 +90,6 @@ class AfterStack:
     repository: str
     stack: str
 
-    def __str__(self) -> str:
-        return f"{self.repository} {self.stack}"
-
 
 @dataclass(frozen=True, slots=True)
 class Environment:

@@ -68,7 +68,7 @@ def read_image_set(app_sha: str, body: Any) -> ImageSet:
     another commit are not announced by mistake.
     """
     if not _SHA.fullmatch(app_sha):
-        raise InvalidImageSet(f"{quoted(app_sha)} is no commit.", "Send the full SHA in lower case.")
+        raise InvalidImageSet(f"{quoted(app_sha)} is not a commit.", "Send the full SHA in lower case.")
     if not isinstance(body, Mapping) or not body:
         raise InvalidImageSet("The body names no images.", 'Send {"SERVICE": {"Tag": "…", "Digest": "…"}}.')
     if len(body) > MOST_SERVICES:
@@ -79,7 +79,7 @@ def read_image_set(app_sha: str, body: Any) -> ImageSet:
 def _image(app_sha: str, service: str, given: Any) -> Image:
     if not _SERVICE.fullmatch(service):
         advice = "Use letters, digits, '.', '_' and '-', at most 100 of them."
-        raise InvalidImageSet(f"{quoted(service)} is not the name of a service.", advice)
+        raise InvalidImageSet(f"{quoted(service)} is not a valid service name.", advice)
     if not isinstance(given, Mapping) or set(given) != {"Tag", "Digest"}:
         raise InvalidImageSet(f"The service {service} needs two fields.", "Send exactly Tag and Digest.")
     tag, digest = given["Tag"], given["Digest"]
@@ -90,7 +90,7 @@ def _image(app_sha: str, service: str, given: Any) -> Image:
         advice = "Send NAME@sha256: and 64 hexadecimal digits in lower case."
         raise InvalidImageSet(f"The Digest of {service} is {_shown(digest)}.", advice)
     if of_tag[0] != of_digest[0]:
-        raise InvalidImageSet(f"Tag and Digest of {service} name different repositories.", "Send both of one.")
+        raise InvalidImageSet(f"Tag and Digest of {service} name different repositories.", "Use the same one.")
     if app_sha not in of_tag[1]:
         raise InvalidImageSet(f"The Tag of {service} does not contain the commit {app_sha}.", "Tag images by commit.")
     return Image(service, tag, digest)
@@ -106,7 +106,7 @@ def _split(reference: Any, sign: str, end: re.Pattern[str]) -> tuple[str, str] |
 
 
 def _shown(given: Any) -> str:
-    return quoted(given) if isinstance(given, str) else f"no text but {type(given).__name__}"
+    return quoted(given) if isinstance(given, str) else f"not a string, but {type(given).__name__}"
 
 
 def identity_of(content: bytes) -> str:

@@ -30,16 +30,12 @@ class Copied:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One commit to make. ``file`` is the environment's, from the repository's top; ``authored`` knows its zone."""
+    """One commit to make. ``file`` is the environment's, from the repository's top."""
 
     trailers: Trailers
     authored: datetime
     file: str
     change: Announced | Copied
-
-    def __post_init__(self) -> None:
-        if self.authored.tzinfo is None:
-            raise ValueError(f"The time {self.authored} of the entry {self.trailers.id} has no zone.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +104,8 @@ def chain_problem(base: str, tip: str, commits: Sequence[Commit], expected: Sequ
         if commit.parents != (below,):
             return f"The commit {commit.sha} does not follow {below} alone."
         if commit.message.rstrip("\n") != message.rstrip("\n"):
-            return f"The commit {commit.sha} has another message than its entry."
+            return f"The commit {commit.sha} has a different message than its entry."
         if commit.people != (author, author):
-            return f"The commit {commit.sha} is by somebody else than Tidegate."
+            return f"The commit {commit.sha} was not made by Tidegate."
         below = commit.sha
     return None if below == tip else f"The highest commit is {below}, not {tip}."

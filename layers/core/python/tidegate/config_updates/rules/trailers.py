@@ -34,7 +34,7 @@ class InvalidTrailer(TidegateError):
     """A value that may not become a trailer."""
 
     def __init__(self, trailer: str, text: str) -> None:
-        super().__init__(f"{quoted(text)} is no value of the trailer {trailer}. Nothing was committed.")
+        super().__init__(f"{quoted(text)} is not a valid value of the trailer {trailer}. Nothing was committed.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,7 +112,7 @@ def judge_commit(
         if check is None:
             continue
         if report.app != check.app:
-            unpinned.add(f"{report.name} from {report.app or 'nobody known'}")
+            unpinned.add(f"{report.name} from {report.app or 'an unknown App'}")
             continue
         newest[report.name, report.source] = report
     checks = tuple(_judge(check, newest, pushed_at, now, timeouts, retried) for check in required)
@@ -169,7 +169,7 @@ def _of_report(
 def _undecided(
     check: RequiredCheck, report: CheckReport, retried: Retried | None, now: datetime, timeouts: Timeouts
 ) -> CheckVerdict:
-    reason = f"came to no result ({report.result.replace('_', ' ')})"
+    reason = f"ended without a result ({report.result.replace('_', ' ')})"
     if retried is None:
         return CheckVerdict(check, Verdict.RETRY, reason)
     if report.number > retried.number:

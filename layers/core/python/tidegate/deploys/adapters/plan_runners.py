@@ -44,4 +44,4 @@ def _sort_key(form: str) -> str:
 
 
 def _name(queue: str) -> str:
-    return f"Where the plans of {queue} run"
+    return f"The plan runner of {queue}"

@@ -45,7 +45,7 @@ _BAD_ENDS: dict[State, str] = {
     State.APPLY_FAILED: "failed to apply",
     State.REJECTED: "was rejected",
     State.REVIEW_EXPIRED: "was not reviewed in time",
-    State.GATE_EXPIRED: "exceeded its time limit at the gate",
+    State.GATE_EXPIRED: "timed out while it waited",
     State.REFUSED: "was not allowed to deploy",
     State.SUPERSEDED: "was superseded",
     State.CANCELLED: "was cancelled",

@@ -52,7 +52,7 @@ _DOES = {
     State.APPLY_FAILED: "its apply failed",
     State.REJECTED: "was rejected",
     State.REVIEW_EXPIRED: "its review timed out",
-    State.GATE_EXPIRED: "exceeded its time limit at the gate",
+    State.GATE_EXPIRED: "timed out while it waited",
     State.REFUSED: "was not allowed to deploy",
     State.SUPERSEDED: "was superseded",
     State.CANCELLED: "was cancelled",

@@ -64,7 +64,7 @@ def dismissal(approved: str, wanted: ToApprove, policy_sets: Sequence[str]) -> s
         if approved != wanted.head
         else f"This approved {head} before the base branch became {plain(wanted.base)}."
     )
-    return f"{why} Policy {names} of Tidegate refuses its plan: look at that, and approve again."
+    return f"{why} Tidegate's policy {names} blocks its plan: review that plan, and approve again."
 
 
 def status_lines(policy_statuses: Iterable[Standing]) -> tuple[str, ...]:

@@ -57,8 +57,8 @@ def awaiting_requirements(deployment: Deployment, _: View) -> Presentation:
 
 def _how(deployment: Deployment, *, approves: bool) -> str:
     here = (
-        "* **Approve**, here or by a review of the head, if your approval is among those that are required. Approve "
-        "what a policy set refuses here: an earlier plan may differ. The deployment goes on once enough is there.\n"
+        "* **Approve** here or in a review of the head, if your approval is required. Approve policy violations here, "
+        "because an earlier plan may differ. The deployment continues once it has all required approvals.\n"
         if approves
         else ""
     )

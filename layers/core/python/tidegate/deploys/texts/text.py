@@ -74,7 +74,7 @@ def render_continued(deployment: Deployment, url: str, answer: str = "") -> Chec
         deployment.revision.sha,
         deployment.id,
         "Continued in a newer check",
-        f"{notice}{decided}This deployment goes on in [a newer check]({url}). "
+        f"{notice}{decided}This deployment continues in [a newer check]({url}). "
         "The buttons here have no effect any more.",
     )
 

@@ -32,7 +32,7 @@ NEVER_BY_DEFAULT = frozenset(
 )
 _BUILT_IN = "terraform.io/builtin/terraform"
 _REGISTRIES = ("registry.terraform.io/", "registry.opentofu.org/")
-NOTHING_ALLOWS = "Nothing allows it before the merge."
+NOTHING_ALLOWS = "No setting can allow it before the merge."
 
 
 #: Terraform before 0.13 starts providers that lie in the root's directory, and until 1.5.6 a configuration could have
@@ -47,7 +47,7 @@ def engine_problem(engine: EngineName, version: str) -> str | None:
         return None
     floor = ".".join(map(str, _FLOOR))
     return (
-        f"terraform {version} plans nothing before the merge: unreviewed code could run programs with it. "
+        f"terraform {version} makes no plans before the merge, because unreviewed code could run programs with it. "
         f"Choose {floor} or later."
     )
 

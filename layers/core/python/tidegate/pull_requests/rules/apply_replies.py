@@ -17,13 +17,13 @@ _LISTED = 50
 def applied_on_merge(prefix: str, *, from_fork: bool = False) -> str:
     """Return how changes are applied if pull requests are not applied before the merge; forks never are."""
     base = (
-        "**Nothing was applied**: here, changes are applied once they are merged. Each root is planned again then, "
-        "and applied as its review says."
+        "**Nothing was applied**: here, changes are applied after the merge. Each root is then planned again, "
+        "and applied according to its review rules."
     )
     if from_fork:
-        return f"{base} It comes from a fork, and code of forks is not run before it is merged."
+        return f"{base} It comes from a fork, and Tidegate runs no code of forks before the merge."
     return (
-        f"{base} To try the head out before, comment {code(f'{prefix} deploy')}. To apply before the merge, add "
+        f"{base} To try it before the merge, comment {code(f'{prefix} deploy')}. To apply before the merge, add "
         "`apply: in_pull_request` to the default branch's `tidegate.yaml`."
     )
 
@@ -117,11 +117,11 @@ def _stays(title: str, applied: Sequence[tuple[str, str]]) -> str:
     return (
         f"{title}\n\n{_list(_commits(applied))}\n\n"
         "* To keep it, reopen and merge: nothing is deployed again.\n"
-        "* To undo it, merge a change that touches these roots, and unlock their queues: its plan takes back what only "
-        "this branch had, and waits for people whatever `plan_review` says.\n"
+        "* To undo it, merge a change that touches these roots, and unlock their queues: its plan undoes what only "
+        "this branch had, and always waits for a review, whatever `plan_review` says.\n"
         f"* To unlock, comment {code(f'tidegate unlock {roots}', 2000)}. Until then the queues stay locked: merges "
-        "wait, so that none undoes unseen what was applied. Who may unlock a root is said by `access_control`, else "
-        "whoever may write."
+        "wait, so that none silently undoes what was applied. `access_control` defines who may unlock; by default, "
+        "everybody with write access."
     )
 
 
@@ -136,6 +136,6 @@ def _list(lines: Iterable[str]) -> str:
 def otherwise_shown(root: str) -> str:
     """Return that a root would be applied otherwise than its plan shows."""
     return (
-        f"The branch's tidegate.yaml changes how {code(root)} runs: the plan that is shown has its engine and "
-        "variables, but before the merge those of the default branch hold. Merge it, and the merge deploys that."
+        f"The branch's tidegate.yaml changes how {code(root)} runs: the plan shown uses its engine and "
+        "variables, but an apply before the merge would use the default branch's. Merge it: the merge deploys it."
     )

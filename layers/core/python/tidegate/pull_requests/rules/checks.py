@@ -136,7 +136,7 @@ def _whole(
         why = f"Planning stopped with an internal error: {escaped(fault, 500)} {again}"
         return "Internal error", f"{why}\n\n{_roots(views, everything)}".strip(), Conclusion.FAILURE
     if record.discovered != record.spec.revision:
-        return "Planning starts", "Tidegate looks for the changed roots.", None
+        return "Planning starts", "Tidegate is finding the changed roots.", None
     if not record.layers:
         return _unplanned(record, blocking)
     return _counted(record, views, everything, blocking, waiting)

@@ -42,7 +42,7 @@ class Overtaken:
     def sentence(self, base: str, named: Sequence[str]) -> str:
         """Return the text, with the formatted names of the branch and the roots."""
         since = f"since this was planned on {self.planned_on[:7]}"
-        what = f"{listed(named, _NAMED)}, or what holds for {'it' if len(named) == 1 else 'them'}"
+        what = f"{listed(named, _NAMED)}, or the rules for {'it' if len(named) == 1 else 'them'}"
         return f"{base} has moved on to {self.now[:7]} {since}, and changed {what}."
 
     def __str__(self) -> str:

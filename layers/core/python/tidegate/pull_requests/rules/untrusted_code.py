@@ -28,7 +28,7 @@ _DATA = {
 _FILES_OF_CREDENTIALS = re.compile(r"shared_config_files?|shared_credentials_files?|credential_process")
 #: Another state is read by a backend with settings of the file's choice: both must be literal here.
 _REMOTE_STATE = "terraform_remote_state"
-_OWN_TEXT = "Nothing allows it before the merge. Write it out."
+_OWN_TEXT = "No setting can allow it before the merge. Write the literal value."
 
 
 @dataclass(frozen=True, slots=True)

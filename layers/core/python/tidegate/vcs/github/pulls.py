@@ -189,7 +189,7 @@ def _checks(commit: Commit, ours: str) -> Iterator[_Check]:
         yield from ((status["context"], status["state"] == "success") for status in answer["statuses"])
         if page * _PER_PAGE >= answer["total_count"]:
             return
-    yield "more statuses than are read", False
+    yield "more statuses than Tidegate reads", False
 
 
 def _review(review: GitHubReview) -> PullRequestReview:

@@ -69,7 +69,7 @@ def _read_merge_request(payload: Mapping[str, Any]) -> Accepted | Ignored:
         return Accepted("pull_request_review", fields)
     told = _update(request, payload) if action == "update" else _ACTIONS.get(str(action))
     if told is None:
-        return Ignored("Nothing follows from this change of a merge request.")
+        return Ignored("Tidegate ignores this change of a merge request.")
     return Accepted("pull_request", {**fields, "action": told, **_head(told, request)})
 
 

@@ -32,9 +32,9 @@ def read_pull_request(payload: Mapping[str, Any]) -> Accepted | Ignored:
     """Decide about an event of a pull request. Raise InvalidWebhook and InvalidName."""
     action = payload.get("action")
     if not isinstance(action, str) or action not in _FOLLOWED:
-        return Ignored("Nothing follows from this change of a pull request.")
+        return Ignored("Tidegate ignores this change of a pull request.")
     if action == "edited" and not _changes_base(payload):
-        return Ignored("The pull request's words were edited, not its base branch.")
+        return Ignored("The pull request's title or description was edited, not its base branch.")
     fields = {**_pull_request(payload), "action": action, **_head(action, payload)}
     return Accepted("pull_request", fields)
 

@@ -19,9 +19,9 @@ def comment_mismatch(sender: str, text: str, author: str, written: str, prefixes
     ``prefixes`` are the first words of commands.
     """
     if author != sender:
-        return "The event names another author than the comment has."
+        return "The author in the event is not the author of the comment."
     if command_in(written, prefixes) != text:
-        return "The event contains another text than the comment has."
+        return "The text in the event is not the text of the comment."
     return ""
 
 
