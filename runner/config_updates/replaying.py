@@ -133,15 +133,15 @@ class _Replaying:
         }
         tools.log.say(shown)
         self._spoken = tools.log.size
+        argv = list(filled(command, values))
         try:
-            code = tools.processes.run_program(
-                list(filled(command, values)), tree.top, environ, tools.settings.program_seconds
-            )
-            problem = _problem(code)
+            code = tools.processes.run_program(argv, tree.top, environ, tools.settings.program_seconds)
         except StepFailed as fault:
             problem = str(fault)
         except (OSError, ValueError) as error:
             problem = f"cannot be started: {error}"
+        else:
+            problem = _problem(code)
         tools.log.end_line()
         tools.interruption.check()
         if problem:
@@ -150,7 +150,8 @@ class _Replaying:
 
 def _problem(code: int) -> str:
     if code < 0:
-        return f"was killed by {signal.Signals(-code).name}"
+        known = {each.value: each.name for each in signal.Signals}
+        return f"was killed by {known.get(-code, f'signal {-code}')}"
     return f"failed with exit code {code}" if code else ""
 
 

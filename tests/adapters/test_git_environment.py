@@ -73,6 +73,15 @@ def test_settings_of_the_house_cannot_be_replaced(tmp_path):
     assert told(environ, "config", "--get-regexp", "extraheader", cwd=tmp_path) == ""
 
 
+@pytest.mark.parametrize(("file", "key"), [("ignore", "core.excludesFile"), ("attributes", "core.attributesFile")])
+def test_git_reads_no_file_that_a_program_left_in_its_home(tmp_path, file, key):
+    home = tmp_path / ".config/git"
+    home.mkdir(parents=True)
+    (home / file).write_text("*\n")
+    environ = git_environment({"PATH": os.environ["PATH"]}, tmp_path, (URL,), "")
+    assert told(environ, "config", key, cwd=tmp_path) == os.devnull
+
+
 @pytest.mark.parametrize(
     "url", [URL, "https://git.example.com:8443/a/b.git", "http://127.0.0.1:3000/a/b.git", "http://localhost:3000/a/b"]
 )

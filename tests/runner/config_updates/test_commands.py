@@ -175,8 +175,9 @@ def test_a_command_that_cannot_be_run_says_why(config: ConfigRepository, command
     assert reason in done.replayed.outcomes[0].reason
 
 
-def test_a_command_that_kills_itself_is_told_by_its_signal(config: ConfigRepository) -> None:
-    assert "was killed by SIGTERM" in running(config, "kill $$").replayed.outcomes[0].reason
+@pytest.mark.parametrize(("number", "told"), [("9", "SIGKILL"), ("40", "signal 40")])
+def test_a_command_that_kills_itself_is_told_by_its_signal(config: ConfigRepository, number: str, told: str) -> None:
+    assert f"was killed by {told}" in running(config, f"kill -{number} $$").replayed.outcomes[0].reason
 
 
 def test_a_command_finds_the_history_of_the_default_branch(config: ConfigRepository) -> None:

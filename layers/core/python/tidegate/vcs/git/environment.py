@@ -32,6 +32,9 @@ _LOOPBACK = re.compile(r"localhost|127(\.\d{1,3}){3}|::1")
 _SETTINGS = MappingProxyType(
     {
         "core.hooksPath": os.devnull,
+        # Without these git reads ignore and attributes of $HOME/.config/git, which programs of a job may write.
+        "core.excludesFile": os.devnull,
+        "core.attributesFile": os.devnull,
         "core.fsmonitor": "false",
         "core.protectHFS": "true",
         "core.protectNTFS": "true",
