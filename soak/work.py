@@ -280,8 +280,8 @@ def _press(harness: Harness, button: str, by: str) -> str | None:
     return _press_on(harness, harness.chance.choice(shown), button, by) if shown else None
 
 
-def _press_on(harness: Harness, run: object, button: str, by: str) -> str | None:
-    return f"{by} on check run {run['id']}" if harness.press(run, button, by) else None  # type: ignore[index,arg-type]
+def _press_on(harness: Harness, run: CheckRun, button: str, by: str) -> str | None:
+    return f"{by} on check run {run['id']}" if harness.press(run, button, by) else None
 
 
 #: What makes new deployments.

@@ -27,7 +27,7 @@ def scenario(tmp_path, forges):
 
 
 @pytest.fixture(params=["gitlab", "memory"])
-def witness(request, scenario):
+def verifier(request, scenario):
     if request.param == "gitlab":
         return scenario.forge
     said = WrittenComment("developer", "tidegate apply", AT, AT)
@@ -36,31 +36,31 @@ def witness(request, scenario):
     )
 
 
-def test_a_comment_is_told_with_its_author_and_words(scenario, witness):
-    written = witness.written_comment(*scenario.where, scenario.number, scenario.note)
+def test_a_comment_is_told_with_its_author_and_words(scenario, verifier):
+    written = verifier.written_comment(*scenario.where, scenario.number, scenario.note)
     assert (written.author, written.text) == ("developer", "tidegate apply")
     assert written.written_at.tzinfo is not None
     assert written.edited_at == written.written_at
 
 
-def test_a_comment_that_is_not_there_is_none(scenario, witness):
-    assert witness.written_comment(*scenario.where, scenario.number, scenario.note + 1000) is None
-    assert witness.written_comment(*scenario.where, scenario.number + 1, scenario.note) is None
+def test_a_comment_that_is_not_there_is_none(scenario, verifier):
+    assert verifier.written_comment(*scenario.where, scenario.number, scenario.note + 1000) is None
+    assert verifier.written_comment(*scenario.where, scenario.number + 1, scenario.note) is None
 
 
-def test_a_push_is_told_with_who_made_it(scenario, witness):
-    assert witness.pushed(*scenario.where, "main", scenario.first) == Pushed("maintainer")
+def test_a_push_is_told_with_who_made_it(scenario, verifier):
+    assert verifier.pushed(*scenario.where, "main", scenario.first) == Pushed("maintainer")
 
 
 @pytest.mark.parametrize("branch", ["main", "feature"])
-def test_a_commit_that_the_default_branch_does_not_have_was_not_pushed(scenario, witness, branch):
-    assert witness.pushed(*scenario.where, branch, scenario.head) is None
-    assert witness.pushed(*scenario.where, branch, MISSING) is None
+def test_a_commit_that_the_default_branch_does_not_have_was_not_pushed(scenario, verifier, branch):
+    assert verifier.pushed(*scenario.where, branch, scenario.head) is None
+    assert verifier.pushed(*scenario.where, branch, MISSING) is None
 
 
-def test_who_pushed_a_head_is_told_and_of_others_it_is_not_known(scenario, witness):
-    assert witness.pusher(*scenario.where, scenario.first) == "maintainer"
-    assert witness.pusher(*scenario.where, MISSING) is None
+def test_who_pushed_a_head_is_told_and_of_others_it_is_not_known(scenario, verifier):
+    assert verifier.pusher(*scenario.where, scenario.first) == "maintainer"
+    assert verifier.pusher(*scenario.where, MISSING) is None
 
 
 def test_who_pushed_to_a_branch_of_a_merge_request_is_told_of_this_project_alone(scenario):

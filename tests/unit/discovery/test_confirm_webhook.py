@@ -23,31 +23,31 @@ BEFORE, AFTER = "b" * 40, "c" * 40
 
 class TestComments:
     @pytest.fixture
-    def witness(self):
+    def verifier(self):
         return MemoryWebhookVerifier({(NUMBER, COMMENT): WRITTEN})
 
     @pytest.fixture
-    def scenario(self, witness):
-        return EventsScenario(webhook_verifier=witness)
+    def scenario(self, verifier):
+        return EventsScenario(webhook_verifier=verifier)
 
     @pytest.fixture
     def told(self, scenario):
         """Return what tells of the comment by a webhook, as often as one likes."""
         return lambda text=TEXT, delivery=None: scenario.comment(text, "maintainer", delivery)
 
-    def test_one_that_the_forge_has_acts_after_one_call(self, scenario, witness, told):
+    def test_one_that_the_forge_has_acts_after_one_call(self, scenario, verifier, told):
         assert told().startswith("Enqueued: live/app")
-        assert (scenario.names, witness.asked) == (["live/app"], 1)
+        assert (scenario.names, verifier.asked) == (["live/app"], 1)
         assert not [each for each in scenario.audit.published if each.state == "UNCONFIRMED"]
 
-    def test_one_that_was_answered_is_not_asked_for_again(self, scenario, witness, told):
+    def test_one_that_was_answered_is_not_asked_for_again(self, scenario, verifier, told):
         told(delivery="one")
         told(delivery="one")
-        assert witness.asked == 1
+        assert verifier.asked == 1
 
     @pytest.mark.parametrize("text", [TEXT, "tidegate help", "tidegate unlock", "tidegate nonsense"])
-    def test_one_that_nobody_wrote_does_nothing_and_is_audited(self, scenario, witness, told, text):
-        witness.comments.clear()
+    def test_one_that_nobody_wrote_does_nothing_and_is_audited(self, scenario, verifier, told, text):
+        verifier.comments.clear()
         assert told(text=text) == "Refused: The comment does not exist."
         assert (scenario.names, scenario.forge.comments, scenario.forge.reactions) == ([], [], [])
         (heard,) = scenario.audit.published
@@ -64,19 +64,19 @@ class TestComments:
             (replace(WRITTEN, written_at=utc("2026-02-01T08:00"), edited_at=utc("2026-02-01T08:00")), "a day"),
         ],
     )
-    def test_one_that_is_not_what_was_told_is_refused_where_it_stands(self, scenario, witness, told, written, doubt):
-        witness.comments[NUMBER, COMMENT] = written
+    def test_one_that_is_not_what_was_told_is_refused_where_it_stands(self, scenario, verifier, told, written, doubt):
+        verifier.comments[NUMBER, COMMENT] = written
         assert told().startswith("Refused: **Nothing was done**")
         assert scenario.names == []
         assert doubt in scenario.reply
         assert scenario.forge.reactions == [(COMMENT, "confused")]
         assert [each.state for each in scenario.audit.published] == ["UNCONFIRMED"]
 
-    def test_a_forge_that_does_not_answer_is_asked_again(self, scenario, witness, told):
-        witness.failure = ForgeUnavailable("no answer")
+    def test_a_forge_that_does_not_answer_is_asked_again(self, scenario, verifier, told):
+        verifier.failure = ForgeUnavailable("no answer")
         with pytest.raises(ForgeUnavailable):
             told(delivery="one")
-        witness.failure = None
+        verifier.failure = None
         assert told(delivery="one").startswith("Enqueued")
 
 

@@ -307,12 +307,15 @@ class TestDeaths:
             scenario.ends(dev, State.NO_CHANGES)
         assert scenario.answers["second"] == "review"
 
-    def test_who_retries_may_die_and_a_second_press_does_it(self, scenario, death):
+    def test_who_retries_may_die_and_a_second_retry_does_it(self, scenario, death):
         dev = scenario.member("app", "dev", State.REJECTED)
         blocked = scenario.waits(scenario.planned("web"))
-        press = lambda: retry_gate(scenario.ports, blocked.id, "maintainer", utc("2027-01-01"))  # noqa: E731
-        self.dies(scenario, death, press)
-        assert press().done
+
+        def retry():
+            return retry_gate(scenario.ports, blocked.id, "maintainer", utc("2027-01-01"))
+
+        self.dies(scenario, death, retry)
+        assert retry().done
         scenario.look()
         assert scenario.now(blocked).state is State.GATED
         (again,) = [each for each in scenario.deployments.all() if each.rerun.of == dev.id]

@@ -186,8 +186,8 @@ class TestNewCommits:
         assert pushers(scenario.record.spec.pushes, NEWER) == Authors(("pusher", "author"))
 
     def test_who_moved_its_head_is_whom_the_forge_names_where_webhooks_are_not_signed(self, scenario):
-        witness = MemoryWebhookVerifier(pushes={("feature", HEAD): Pushed("developer")})
-        scenario.ports = changed(scenario.ports, webhook_verifier=witness)
+        verifier = MemoryWebhookVerifier(pushes={("feature", HEAD): Pushed("developer")})
+        scenario.ports = changed(scenario.ports, webhook_verifier=verifier)
         scenario.forge.seen[NUMBER] = seen(any_pull_request(pushes=()))
         scenario.receive(action="opened", before="", after=HEAD, sender="somebody")
         assert pushers(scenario.record.spec.pushes, HEAD) == Authors(("developer",))

@@ -10,7 +10,7 @@
     │   ├── UnknownStack       … since one names a stack that is not declared
     │   ├── StackInItself      … since one is nested in itself
     │   ├── StackCycle         … since they would wait for each other for ever
-    │   └── StackGroupsDisagree      … since two nests say different things of one stack
+    │   └── StackGroupsDisagree … since two stack groups set different values for one stack
     ├── InvalidWebhook         a request that is no webhook that we understand
     │   ├── UnverifiedWebhook  … whose signature does not hold
     │   └── OversizedWebhook   … that is too large

@@ -10,7 +10,7 @@ from tidegate.rules.graphs import in_order
 
 @dataclass(frozen=True, slots=True)
 class StackGroups:
-    """``leaves`` has for each name its leaves, for a leaf itself alone, in the order of the nest.
+    """``leaves`` has for each name its leaves, for a leaf itself alone, in the order of the stack group.
 
     ``around`` has for each leaf its parent stacks: those nearest to it first, those of one distance together.
     """

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tidegate.config_updates.rules.trailers import COMMIT
 from tidegate.rules.errors import TidegateError, quoted
 
 #: Services of one image set: 300 of the longest names fit a message of SQS, which takes 256 KiB.
@@ -22,7 +23,6 @@ _SERVICE = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,98}[A-Za-z0-9])?")
 _NAME = re.compile(r"[a-z0-9.:/_-]+")
 _TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
-_SHA = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
 class InvalidImageSet(TidegateError):
@@ -67,7 +67,7 @@ def read_image_set(app_sha: str, body: Any) -> ImageSet:
     ``body`` is the map from service to ``{"Tag": …, "Digest": …}``. Each tag holds the commit, so that images of
     another commit are not announced by mistake.
     """
-    if not _SHA.fullmatch(app_sha):
+    if not COMMIT.fullmatch(app_sha):
         raise InvalidImageSet(f"{quoted(app_sha)} is not a commit.", "Send the full SHA in lower case.")
     if not isinstance(body, Mapping) or not body:
         raise InvalidImageSet("The body names no images.", 'Send {"SERVICE": {"Tag": "…", "Digest": "…"}}.')

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from tidegate.config.rules.config_updates import NAME
 from tidegate.rules.errors import TidegateError, quoted
 
-_HEX = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+#: A whole commit: SHA-1 or SHA-256, in lower case.
+COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _ID = re.compile(r"[0-9A-Za-z]{10,40}")
 _ACTOR = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,98}[A-Za-z0-9_])?(?:\[bot\])?")
 _NUMBER = re.compile(r"[0-9]{1,18}")
@@ -19,11 +20,11 @@ _NUMBER = re.compile(r"[0-9]{1,18}")
 REASONS = ("new images published", "promotion", "rollback")
 _FORMS = {
     "Autocommit-Id": ("id", _ID),
-    "Autocommit-App-SHA": ("app_sha", _HEX),
+    "Autocommit-App-SHA": ("app_sha", COMMIT),
     "Autocommit-Sequence": ("sequence", _NUMBER),
     "Autocommit-Set": ("image_set", NAME),
     "Autocommit-Target": ("environment", NAME),
-    "Autocommit-Source-Config-SHA": ("source_sha", _HEX),
+    "Autocommit-Source-Config-SHA": ("source_sha", COMMIT),
     "Autocommit-Reason": ("reason", re.compile("|".join(REASONS))),
     "Autocommit-Actor": ("actor", _ACTOR),
 }

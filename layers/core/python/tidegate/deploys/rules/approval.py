@@ -31,7 +31,7 @@ class SetState(StrEnum):
 class Standing:
     """The status of one set at a head. ``judged`` are the layers with a verdict of it, ``missing`` those without.
 
-    ``approved_by`` are the different owners who approve the head; ``needed`` approvals let pass what the set refuses:
+    ``approved_by`` are the different owners who approve the head; ``needed`` approvals override the set's violations:
     one more than the set asks for if the authors ``made_by`` may be incomplete. ``rules`` are the pull request's
     changes to what runs or grants something, which owners must approve as well.
     """
@@ -48,7 +48,7 @@ class Standing:
 
     @property
     def needed(self) -> int:
-        """How many owners must approve the head to let pass what the set refuses."""
+        """How many owners must approve the head to override the set's violations."""
         return self.policy_set.approvals + (not self.made_by.known)
 
     @property

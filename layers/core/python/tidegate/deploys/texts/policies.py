@@ -204,7 +204,7 @@ def _listed(standing: Standing) -> Iterator[str]:
 
 
 def _of_verdict(verdict: PolicyVerdict, *, named: bool = True) -> Iterator[str]:
-    """Yield an item for each finding: errors, what blocks, warnings, and what exceptions let pass."""
+    """Yield an item for each finding: errors, what blocks, warnings, and what exceptions allow."""
     of = f" ({code(verdict.policy_set)})" if named else ""
     if verdict.error:
         place = (

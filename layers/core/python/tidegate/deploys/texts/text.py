@@ -64,7 +64,7 @@ def started_at(deployment: Deployment) -> datetime:
 def render_continued(deployment: Deployment, url: str, answer: str = "") -> CheckRun:
     """Return what a check run says when a newer one shows the same deployment at ``url``.
 
-    ``answer`` tells somebody who pressed a button here why that had no effect.
+    ``answer`` tells the person who clicked a button here why that had no effect.
     """
     review = deployment.review
     decided = f"{approval(deployment)} " if review is not None and review.approved is not None else ""

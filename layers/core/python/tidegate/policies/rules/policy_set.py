@@ -25,8 +25,8 @@ class PolicySource(StrEnum):
 class PolicySet:
     """A named set. ``paths`` are directories of the repository's default branch, none for an organization's set.
 
-    ``owners`` are grantees as in access control; ``approvals`` different ones among them may let pass what the set
-    refuses. It holds for roots that ``query`` matches, in ``line`` of the file.
+    ``owners`` are grantees as in access control; ``approvals`` different ones among them override its violations.
+    It applies to roots that ``query`` matches, and stands in ``line`` of the file.
     """
 
     name: str
