@@ -17,8 +17,8 @@ from tidegate_local.forge.client import ForgeClient
 HERE = Path(__file__).parent
 CHROMIUM = "/usr/bin/chromium"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-PATIENCE = 300.0
-#: Merges after the first: they wait in line behind it.
+SECONDS = 300.0
+#: Merges after the first: they wait in the queue behind it.
 MORE = 3
 #: The stacks of another repository, each of which waits for the one before.
 STAGES_REPOSITORY = "demo/stages"
@@ -55,7 +55,7 @@ def main() -> None:
 
 def _waiting(forge: ForgeClient, sha: str) -> int:
     """Return the check run of the sample's second root, once both wait for review."""
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + SECONDS
     while time.monotonic() < end:
         runs = [run for run in forge.check_runs(REPOSITORY, sha) if run["conclusion"] == "action_required"]
         if len(runs) == len(deploys.ROOTS):
@@ -119,7 +119,7 @@ def _take_change(page: Page, url: str) -> None:
     page.get_by_role("button", name="Confirm").click()
     _until(page, deployments, lambda: waiting.filter(has_text="staging/network").count() == 1)
     page.get_by_role("link", name=re.compile("^Change ")).first.click()
-    page.get_by_label("Picture of the stacks").wait_for()
+    page.get_by_label("Diagram of the stacks").wait_for()
     page.screenshot(path=HERE / "change.png")
     page.goto(url)
     page.screenshot(path=HERE / "repositories.png")
@@ -151,7 +151,7 @@ def _take_pull_request(browser: Browser, url: str, forge: ForgeClient, sha: str)
 
 def _run(forge: ForgeClient, sha: str, name: str, conclusion: str) -> int:
     """Return a check run once it has ended so."""
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + SECONDS
     while time.monotonic() < end:
         for run in forge.check_runs(REPOSITORY, sha, name=name):
             if run["conclusion"] == conclusion:
@@ -161,7 +161,7 @@ def _run(forge: ForgeClient, sha: str, name: str, conclusion: str) -> int:
 
 
 def _until(page: Page, url: str, is_there: Callable[[], bool]) -> None:
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + SECONDS
     while time.monotonic() < end:
         page.goto(url)
         if is_there():
