@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
 from runner.faults import RunnerFault
 from runner.workspace import Git
-from tidegate.config_updates.rules.replay import Author, Commit, chain_problem
-from tidegate.config_updates.rules.trailers import Trailers, commit_message
+from tidegate.config_updates.rules.replay import Author, Commit, NewCommits, chain_problem
+from tidegate.config_updates.rules.trailers import commit_message
 from tidegate.roots.rules.root import commit_sha
 
 _REMOTE = "[remote rejected]"
@@ -41,21 +40,7 @@ class Branch:
     old: str
 
 
-@dataclass(frozen=True, slots=True)
-class NewCommits:
-    """What a replay has made: ``tip`` is the base, or the highest commit of the bundle.
-
-    ``trailers`` are those of the committed entries, from the lowest.
-    """
-
-    base: str
-    tip: str
-    bundle: Path
-    trailers: Sequence[Trailers]
-    author: Author
-
-
-def push(git: Git, branch: Branch, new: NewCommits) -> Pushed:
+def push(git: Git, branch: Branch, new: NewCommits, bundle: Path) -> Pushed:
     """Move a branch to the tip of what a replay has made. ``git`` is in a place that does not exist yet, and may write.
 
     Raise RunnerFault for a bundle with anything else, and when the forge does not answer; the branch may have moved
@@ -66,7 +51,7 @@ def push(git: Git, branch: Branch, new: NewCommits) -> Pushed:
     # A bundle's commits must follow what a ref reaches.
     git.do("update-ref", "refs/tidegate/base", new.base)
     if commit_sha(new.tip) != new.base:
-        git.do("bundle", "unbundle", str(new.bundle))
+        git.do("bundle", "unbundle", str(bundle))
         # The bundle's maker ran the repository's code. Errors in objects end this; mere warnings of fsck do not, as
         # old histories have them: the VCS provider's own checks refuse such objects.
         git.do("update-ref", "refs/tidegate/tip", new.tip)

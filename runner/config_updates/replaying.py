@@ -15,7 +15,7 @@ from runner.job import Tools
 from runner.log import last_lines
 from runner.workspace import Git
 from tidegate.config.rules.config_updates import filled
-from tidegate.config_updates.rules.replay import Author, Copied, Entry, Outcome, Replay, Replayed, State
+from tidegate.config_updates.rules.replay import Author, Entry, Outcome, Replay, Replayed, State
 from tidegate.config_updates.rules.trailers import InvalidTrailer, commit_message
 from tidegate.roots.rules.root import commit_sha
 from tidegate.vcs.git.environment import git_environment
@@ -97,15 +97,15 @@ class _Replaying:
         target = tree.file(entry.file)
         image_file = tree.place / "images.json"
         command = self._order.commands.introduce
-        if isinstance(entry.change, Copied):
-            content = tree.content(entry.trailers.source_sha, entry.change.file)
+        if not entry.images:
+            content = tree.content(entry.trailers.source_sha, entry.copied)
             if content is None:
                 raise StepFailed(
-                    f"The default branch has no file {entry.change.file!a} at {entry.trailers.source_sha[:12]}."
+                    f"The default branch has no file {entry.copied!a} at {entry.trailers.source_sha[:12]}."
                 )
             command = self._order.commands.promote or ()
         else:
-            content = entry.change.text.encode()
+            content = entry.images.encode()
         image_file.write_bytes(content)
         if not command:
             try:

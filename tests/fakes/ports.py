@@ -35,6 +35,7 @@ from tests.fakes import (
 )
 from tests.fakes.accounts import MemoryAccounts
 from tests.fakes.change_sets import MemoryChangeSets
+from tests.fakes.config_updates import MemoryConfigBranches, MemoryConfigUpdates, MemoryUpdateWorkflows
 from tests.fakes.policies import MemoryOrganizationPolicies
 from tests.fakes.queue_snapshots import MemoryQueueSnapshots
 from tests.fakes.redeliveries import MemoryRedeliveries
@@ -70,7 +71,11 @@ def memory_ports(settings: dict[str, str] | None = None, **given: Any) -> Ports:
     deployments = given.get("deployments") or MemoryDeployments()
     queues = given.get("queues") or MemoryDeployQueues(deployments)
     forge = given.get("forge") or MemoryForge(writers={"reviewer"})
+    config_branches = given.get("config_branches") or MemoryConfigBranches()
     made = {
+        "config_branches": config_branches,
+        "branch_mover": config_branches,
+        "config_updates": MemoryConfigUpdates(),
         "deployments": deployments,
         "queues": queues,
         "repository_index": MemoryRepositoryIndex(deployments, queues),
@@ -105,6 +110,7 @@ def memory_ports(settings: dict[str, str] | None = None, **given: Any) -> Ports:
         "schedules": MemorySchedules(),
         "sign_outs": MemorySignOuts(),
         "speculative_plans": MemorySpeculativePlans(),
+        "update_workflows": MemoryUpdateWorkflows(),
         "webhook_verifier": None,
         "workflows": MemoryWorkflows(),
     }

@@ -14,7 +14,7 @@ from typing import Any
 from tests.repositories import Repository
 from tests.runner.config_updates.replaying import Ran, ran
 from tidegate.config.rules.config_updates import UpdateCommands
-from tidegate.config_updates.rules.replay import Announced, Copied, Entry, Replay
+from tidegate.config_updates.rules.replay import Entry, Replay
 from tidegate.config_updates.rules.trailers import Trailers
 
 MAKEFILE = """
@@ -50,7 +50,7 @@ def announced(number: int, text: str, **more: Any) -> Entry:
     """An entry with the images of the application's commit ``number``."""
     reason = "new images published"
     trailers = Trailers(f"ENTRY{number:08}", "shop", "staging", reason, app_sha=f"{number:040x}", sequence=f"{number}")
-    entry = Entry(trailers, BEGUN + timedelta(minutes=number), "images/staging.json", Announced(text))
+    entry = Entry(trailers, BEGUN + timedelta(minutes=number), "images/staging.json", images=text)
     return replace(entry, **more)
 
 
@@ -58,7 +58,7 @@ def promoted(
     number: int, source: str, environment: str = "internal", source_file: str = "images/staging.json"
 ) -> Entry:
     trailers = Trailers(f"ENTRY{number:08}", "shop", environment, "promotion", source_sha=source)
-    return Entry(trailers, BEGUN + timedelta(minutes=number), f"images/{environment}.json", Copied(source_file))
+    return Entry(trailers, BEGUN + timedelta(minutes=number), f"images/{environment}.json", copied=source_file)
 
 
 @dataclass

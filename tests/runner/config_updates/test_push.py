@@ -11,11 +11,11 @@ from typing import IO
 
 import pytest
 
-from runner.config_updates.pushing import Branch, NewCommits, Push, Pushed, push
+from runner.config_updates.pushing import Branch, Push, Pushed, push
 from runner.faults import RunnerFault
 from runner.workspace import Git
 from tests.runner.config_updates.config_repository import AUTO, ConfigRepository, announced, images
-from tidegate.config_updates.rules.replay import Author, Entry
+from tidegate.config_updates.rules.replay import Author, Entry, NewCommits
 from tidegate.vcs.git.environment import git_environment
 
 NOWHERE = ""
@@ -33,9 +33,11 @@ class Pushing:
         done = self.config.replay(*entries)
         committed = {outcome.id for outcome in done.replayed.outcomes if outcome.sha}
         trailers = [entry.trailers for entry in entries if entry.trailers.id in committed]
-        return NewCommits(self.config.main, done.tip, self.config.bundle, trailers, Author())
+        return NewCommits(self.config.main, done.tip, tuple(trailers), Author())
 
-    def push(self, new: NewCommits, old: str, *, before: Callable[[], object] = lambda: None) -> Pushed:
+    def push(
+        self, new: NewCommits, old: str, *, before: Callable[[], object] = lambda: None, bundle: Path | None = None
+    ) -> Pushed:
         self._count += 1
         directory = self.config.directory / f"push-{self._count}"
         directory.mkdir()
@@ -48,7 +50,12 @@ class Pushing:
 
         settings = {"fetch.fsckObjects": "true"}
         environ = git_environment(os.environ, directory, (self.config.url,), "", settings)
-        return push(Git(run, environ, directory / "store", self.config.url), Branch(AUTO, old), new)
+        return push(
+            Git(run, environ, directory / "store", self.config.url),
+            Branch(AUTO, old),
+            new,
+            bundle or self.config.bundle,
+        )
 
     def commands(self) -> list[str]:
         return [each[0] for each in self.ran]
@@ -178,6 +185,6 @@ def test_a_merge_in_a_bundle_is_not_pushed(pushing: Pushing, tmp_path: Path) -> 
     tip = merge.stdout.decode().strip()
     forge("update-ref", "refs/heads/merge", tip)
     forge("bundle", "create", "--quiet", str(tmp_path / "merge"), "refs/heads/merge", f"^{new.base}")
-    trailers = [*new.trailers, announced(2, "").trailers]
+    trailers = (*new.trailers, announced(2, "").trailers)
     with pytest.raises(RunnerFault, match="does not follow"):
-        pushing.push(NewCommits(new.base, tip, tmp_path / "merge", trailers, Author()), NOWHERE)
+        pushing.push(NewCommits(new.base, tip, trailers, Author()), NOWHERE, bundle=tmp_path / "merge")

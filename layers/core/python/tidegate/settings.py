@@ -148,6 +148,13 @@ class WorkflowSettings(Settings):
     pull_request_machine: str = Field("", alias="TIDEGATE_PULL_REQUEST_STATE_MACHINE")
 
 
+class UpdateWorkflowSettings(Settings):
+    """The ARNs of the machines ``config-update`` and ``promotion``."""
+
+    worker_machine: str = Field("", alias="TIDEGATE_CONFIG_UPDATE_STATE_MACHINE")
+    promotion_machine: str = Field("", alias="TIDEGATE_PROMOTION_STATE_MACHINE")
+
+
 class DriftRunSettings(Settings):
     """The ARN of the drift machine."""
 

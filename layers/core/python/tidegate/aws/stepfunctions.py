@@ -1,4 +1,4 @@
-"""Step Functions: the ports ``Workflows`` and ``DriftRuns``."""
+"""Step Functions: the ports ``Workflows``, ``DriftRuns`` and ``UpdateWorkflows``."""
 
 from __future__ import annotations
 
@@ -80,7 +80,27 @@ class StepFunctionsDriftRuns:
         return _ending(self._client, self._machine, execution)
 
 
-def _start(client: Any, machine: str, execution: str, given: Mapping[str, str]) -> None:
+class StepFunctionsUpdates:
+    """The port ``UpdateWorkflows`` on the machines ``config-update`` and ``promotion`` (their ARNs)."""
+
+    def __init__(self, client: Any, worker_machine: str, promotion_machine: str) -> None:
+        self._client, self._worker_machine, self._promotion_machine = client, worker_machine, promotion_machine
+
+    def start_worker(self, execution: str, repository: str) -> None:
+        _start(self._client, self._worker_machine, execution, {"repository": repository})
+
+    def worker_ending(self, execution: str) -> str | None:
+        return _ending(self._client, self._worker_machine, execution)
+
+    def start_promotion(self, execution: str, repository: str, entry: str, attempt: int) -> None:
+        given = {"repository": repository, "entry": entry, "attempt": attempt}
+        _start(self._client, self._promotion_machine, execution, given)
+
+    def promotion_ending(self, execution: str) -> str | None:
+        return _ending(self._client, self._promotion_machine, execution)
+
+
+def _start(client: Any, machine: str, execution: str, given: Mapping[str, object]) -> None:
     with cloud_errors("Step Functions"):
         try:
             client.start_execution(stateMachineArn=machine, name=execution, input=json.dumps(given))

@@ -17,6 +17,7 @@ OPEN_INDEX = "open"
 OPEN_QUEUES = "queue"
 OPEN_LOCKS = "lock"
 OPEN_DEPLOYMENTS = "deployment"
+OPEN_UPDATES = "updates"
 
 RECORD = "record"
 #: Items of one batch read, and how often unprocessed ones are retried.

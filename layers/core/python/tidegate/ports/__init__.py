@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tidegate.ports.check_runs import *
     from tidegate.ports.clock import *
     from tidegate.ports.cloud import *
+    from tidegate.ports.config_updates import *
     from tidegate.ports.deliveries import *
     from tidegate.ports.drifts import *
     from tidegate.ports.event_publisher import *
@@ -40,6 +41,7 @@ _MODULES = {
     "check_runs": "CheckRuns QueueSnapshot QueueSnapshots PublishedCheckRun",
     "clock": "Clock",
     "cloud": "Artifacts ObjectStart PlanFunctions Runners Workflows",
+    "config_updates": "BranchMover ConfigBranches ConfigUpdateStore Moved UpdateWorkflows",
     "deliveries": "Asked Deliveries Delivery DeliveryOutcome EventQueue Redeliveries WebhookSecrets",
     "drifts": "DriftEvents DriftRuns Drifts Schedules",
     "forge": (

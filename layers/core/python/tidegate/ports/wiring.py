@@ -34,6 +34,7 @@ from tidegate.settings import (
     ScheduleSettings,
     SlotSettings,
     TableSettings,
+    UpdateWorkflowSettings,
     UrlSettings,
     WorkflowSettings,
     app_secret_fields,
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
         CloneTokens,
         Comments,
         Commits,
+        ConfigUpdateStore,
         Deliveries,
         Deployments,
         DeployQueues,
@@ -92,6 +94,7 @@ if TYPE_CHECKING:
         SourceHistory,
         SpeculativePlans,
         TokenSigner,
+        UpdateWorkflows,
         WebhookVerifier,
         Workflows,
     )
@@ -187,6 +190,12 @@ class Ports:
         from tidegate.changes.adapters.change_sets import DynamoChangeSets
 
         return DynamoChangeSets(self._dynamodb, self._table)
+
+    @cached_property
+    def config_updates(self) -> ConfigUpdateStore:
+        from tidegate.config_updates.adapters.store import DynamoConfigUpdates
+
+        return DynamoConfigUpdates(self._dynamodb, self._table)
 
     @cached_property
     def pull_requests(self) -> PullRequests:
@@ -293,6 +302,13 @@ class Ports:
         settings = WorkflowSettings.from_env(self.environ)
         machines = settings.deploy_machine, settings.pull_request_machine
         return StepFunctionsWorkflows(self.client("stepfunctions"), *machines)
+
+    @cached_property
+    def update_workflows(self) -> UpdateWorkflows:
+        from tidegate.aws.stepfunctions import StepFunctionsUpdates
+
+        settings = UpdateWorkflowSettings.from_env(self.environ)
+        return StepFunctionsUpdates(self.client("stepfunctions"), settings.worker_machine, settings.promotion_machine)
 
     @cached_property
     def runners(self) -> Runners:

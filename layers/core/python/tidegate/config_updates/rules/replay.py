@@ -15,27 +15,18 @@ from tidegate.config_updates.rules.trailers import Trailers
 
 
 @dataclass(frozen=True, slots=True)
-class Announced:
-    """An image set that CI announced, as the text of its file."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Copied:
-    """A file as it is in the commit ``source_sha`` of the entry's trailers: a promotion or a rollback."""
-
-    file: str
-
-
-@dataclass(frozen=True, slots=True)
 class Entry:
-    """One commit to make. ``file`` is the environment's, from the repository's top."""
+    """One commit to make. ``file`` is the environment's, from the repository's top.
+
+    ``images`` is the text of an announced image set. Without it, the entry is a promotion or a rollback: the file
+    ``copied`` is taken as it is in the commit ``source_sha`` of the trailers.
+    """
 
     trailers: Trailers
     authored: datetime
     file: str
-    change: Announced | Copied
+    images: str = ""
+    copied: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +36,21 @@ class Replay:
     base: str
     entries: tuple[Entry, ...]
     commands: UpdateCommands = field(default_factory=UpdateCommands)
+
+
+def order_key(job: str) -> str:
+    """Return where a job's replay is stored in the artifact bucket."""
+    return f"replays/{job}/order.json"
+
+
+def result_key(job: str) -> str:
+    """Return where what became of a job's replay is stored."""
+    return f"replays/{job}/result.json"
+
+
+def bundle_key(job: str) -> str:
+    """Return where the new commits of a job's replay are stored."""
+    return f"replays/{job}/commits.bundle"
 
 
 class State(StrEnum):
@@ -80,6 +86,19 @@ class Author:
 
     name: str = "Tidegate"
     email: str = "tidegate@localhost"
+
+
+@dataclass(frozen=True, slots=True)
+class NewCommits:
+    """What a replay has made: ``tip`` is the base, or the highest commit of the bundle.
+
+    ``trailers`` are those of the committed entries, from the lowest.
+    """
+
+    base: str
+    tip: str
+    trailers: tuple[Trailers, ...]
+    author: Author = Author()
 
 
 @dataclass(frozen=True, slots=True)

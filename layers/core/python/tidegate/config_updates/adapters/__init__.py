@@ -1,0 +1,1 @@
+"""What stores config updates."""

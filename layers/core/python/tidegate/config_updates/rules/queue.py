@@ -1,0 +1,343 @@
+"""The queue of a config repository: what is on the auto branch, what waits, and what its worker does next.
+
+The head is one item with a version, as that of a deploy queue: every accepted change raises the version, and the worker
+waits or closes only at the version on which it decided. So no wake-up is lost, and only one worker moves branches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from tidegate.config.rules.config_updates import ConfigUpdates, Supersede, Timeouts
+from tidegate.config_updates.rules.entry import EntryKind, EntryState, UpdateEntry
+from tidegate.config_updates.rules.landing import Move, Stacked, decide_landing
+from tidegate.config_updates.rules.verdicts import CommitVerdict, Verdict
+from tidegate.deploys.rules.queue import Worker
+from tidegate.roots.rules.root import worker_name
+
+#: Entries that a queue holds: CI would need days for more, and the head is one item of at most 400 KB.
+MOST_OPEN = 500
+#: How long a worker without work waits for more, as that of a deploy queue.
+IDLE = timedelta(hours=1)
+#: How often it asks the VCS provider again while checks run, in case a webhook is lost.
+LOOK_AGAIN = timedelta(minutes=10)
+#: Earlier commits of an entry that are remembered, for people.
+MOST_PAST = 10
+
+
+class Why(StrEnum):
+    """Why the auto branch is made anew. The values are the machine's words."""
+
+    ALIGN = "align"
+    APPLY = "apply"
+    EVICT = "evict"
+
+
+class UpdateStep(StrEnum):
+    """What the worker does next. The values are the machine's words."""
+
+    ALIGN = "align"
+    APPLY = "apply"
+    EVICT = "evict"
+    LAND = "land"
+    WAIT = "wait"
+    HAND_OVER = "hand over"
+    STOP = "stop"
+
+
+@dataclass(frozen=True, slots=True)
+class RequestedAgain:
+    """A required check of a commit that ended without a result and was requested again."""
+
+    name: str
+    source: str
+    number: int
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class OnAuto:
+    """An entry whose commit is on the auto branch. ``past`` are its earlier commits, the newest first.
+
+    ``verdict`` and ``note`` are what its required checks said when they were last read.
+    """
+
+    entry: str
+    sha: str
+    pushed_at: datetime
+    past: tuple[str, ...] = ()
+    verdict: Verdict = Verdict.NONE
+    note: str = ""
+    again: tuple[RequestedAgain, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Replaying:
+    """A replay in progress: its job, why, on which commit of the default branch, and where the auto branch must be.
+
+    ``upon`` are the entries that stay as they are on the auto branch, ``entries`` those that are made, from the lowest;
+    ``evicted`` and ``superseded`` are left out.
+    """
+
+    job: str
+    why: Why
+    default: str
+    base: str
+    auto: str
+    entries: tuple[str, ...]
+    upon: tuple[str, ...] = ()
+    evicted: str = ""
+    superseded: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Who paused the queue, when and why. Entries are accepted, and nothing moves."""
+
+    by: str
+    at: datetime
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """Who holds an image set and why: its entries wait, but for rollbacks."""
+
+    by: str
+    at: datetime
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class SetState:
+    """An image set: the newest sequence that was accepted, and its hold."""
+
+    name: str
+    sequence: int = 0
+    hold: Hold | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Blocked:
+    """Why the worker cannot go on, as sentences, and when it tries again."""
+
+    reason: str
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateHead:
+    """The head of a config repository's queue.
+
+    ``stack`` is what is on the auto branch above ``base``, a commit of the default branch, from the lowest; ``auto`` is
+    the commit to which Tidegate moved the branch last, empty before. ``waiting`` are the entries without a commit, in
+    their order. ``asked`` tells that something may have happened that the worker has not seen. ``changed`` are entries
+    whose news are not published yet. ``token`` is that of a worker that waits.
+    """
+
+    repository: str
+    version: int = 0
+    generation: int = 0
+    worker: Worker | None = None
+    token: str | None = None
+    asked: bool = False
+    default_branch: str = ""
+    auto_branch: str = ""
+    base: str = ""
+    auto: str = ""
+    stack: tuple[OnAuto, ...] = ()
+    waiting: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    sets: tuple[SetState, ...] = ()
+    replaying: Replaying | None = None
+    pause: Pause | None = None
+    blocked: Blocked | None = None
+
+    @property
+    def open(self) -> tuple[str, ...]:
+        """All entries in the queue, the lowest first."""
+        return (*(each.entry for each in self.stack), *self.waiting)
+
+    @property
+    def has_work(self) -> bool:
+        """Whether a worker is needed."""
+        return bool(self.stack or self.waiting or self.asked or self.replaying or self.changed)
+
+    def set_state(self, name: str) -> SetState:
+        """Return what is known of an image set."""
+        return next((each for each in self.sets if each.name == name), SetState(name))
+
+    def with_set(self, state: SetState) -> UpdateHead:
+        """Return the head with this state of an image set."""
+        others = (each for each in self.sets if each.name != state.name)
+        return replace(self, sets=(*others, state))
+
+    def about(self, *entries: str) -> UpdateHead:
+        """Return the head with news of these entries to publish."""
+        return replace(self, changed=tuple(dict.fromkeys((*self.changed, *entries))))
+
+
+def works_here(head: UpdateHead, execution: str) -> bool:
+    """Tell whether ``execution`` is the queue's worker."""
+    return head.worker is not None and head.worker.execution == execution
+
+
+def next_worker(head: UpdateHead) -> Worker:
+    """Return the worker of the next generation, with a new execution name."""
+    generation = head.generation + 1
+    return Worker(worker_name(f"{head.repository}||config-updates", generation), generation)
+
+
+@dataclass(frozen=True, slots=True)
+class Refs:
+    """Where the branches are at the VCS provider. ``auto`` is empty if there is no such branch."""
+
+    default: str
+    auto: str
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a decision rests on: the branches, the default branch's configuration, the open entries by id, the verdicts
+    of the stacked commits by entry, the time, and a new id for a job.
+    """
+
+    refs: Refs
+    updates: ConfigUpdates
+    entries: Mapping[str, UpdateEntry]
+    verdicts: Mapping[str, CommitVerdict]
+    now: datetime
+    job: str
+
+
+@dataclass(frozen=True, slots=True)
+class NextMove:
+    """The worker's next step and why. ``head`` is the queue with it, not stored yet; ``wait`` is how long it waits."""
+
+    step: UpdateStep
+    reason: str
+    head: UpdateHead
+    land: OnAuto | None = None
+    covered: tuple[str, ...] = ()
+    wait: timedelta = IDLE
+
+
+def decide_move(head: UpdateHead, seen: Seen) -> NextMove:
+    """Return the next step of the queue's worker. The head knows of the landed entries already."""
+    if stopped := _stopped(head, seen):
+        return stopped
+    head = _judged(head, seen.verdicts)
+    landing = decide_landing(
+        [Stacked(each.entry, each.verdict) for each in head.stack], land_over_red=seen.updates.land_over_red
+    )
+    if seen.refs.default != head.base or seen.refs.auto != head.auto or not seen.refs.auto:
+        return _replay(head, seen, Why.ALIGN, "The auto branch does not follow the default branch.")
+    if landing.move is Move.LAND:
+        land = next(each for each in head.stack if each.entry == landing.entry)
+        return NextMove(UpdateStep.LAND, landing.reason, head, land=land, covered=landing.covered)
+    if landing.move is Move.EVICT:
+        return _replay(head, seen, Why.EVICT, landing.reason, landing.entry)
+    if _entering(head, seen) or superseded(head, seen.updates, seen.entries):
+        return _replay(head, seen, Why.APPLY, "Image sets wait.")
+    return NextMove(UpdateStep.WAIT, landing.reason, head, wait=_wait(head, seen.updates.check_timeouts, seen.now))
+
+
+def _stopped(head: UpdateHead, seen: Seen) -> NextMove | None:
+    """Return the wait while the auto branch is not ours to move, or somebody has paused the queue; otherwise None."""
+    if problem := _foreign(head, seen.refs):
+        blocked = replace(head, blocked=Blocked(problem, seen.now + LOOK_AGAIN))
+        return NextMove(UpdateStep.WAIT, problem, blocked, wait=LOOK_AGAIN)
+    if head.pause is not None:
+        return NextMove(UpdateStep.WAIT, f"{head.pause.by} has paused the queue.", head)
+    return None
+
+
+def _foreign(head: UpdateHead, refs: Refs) -> str:
+    """Return why the auto branch is not ours to move: somebody else's commits are on it. A deleted one is made anew."""
+    if not refs.auto or refs.auto in {head.auto, head.base, refs.default}:
+        return ""
+    return (
+        f"The branch {head.auto_branch} is at {refs.auto[:12]}, which Tidegate did not push. Save what you need of it, "
+        f"then delete the branch: Tidegate makes it anew."
+    )
+
+
+def _judged(head: UpdateHead, verdicts: Mapping[str, CommitVerdict]) -> UpdateHead:
+    stack = tuple(
+        replace(each, verdict=verdicts[each.entry].verdict, note=verdicts[each.entry].reason)
+        if each.entry in verdicts
+        else each
+        for each in head.stack
+    )
+    return replace(head, stack=stack)
+
+
+def _entering(head: UpdateHead, seen: Seen) -> tuple[str, ...]:
+    """Return the waiting entries that no hold keeps back and no newer one supersedes, in their order."""
+    old = superseded(head, seen.updates, seen.entries)
+    return tuple(
+        each
+        for each in head.waiting
+        if each not in old
+        and (seen.entries[each].kind is EntryKind.ROLLBACK or not head.set_state(seen.entries[each].image_set).hold)
+    )
+
+
+def superseded(head: UpdateHead, updates: ConfigUpdates, entries: Mapping[str, UpdateEntry]) -> tuple[str, ...]:
+    """Return the entries that a newer one of their environment makes irrelevant, where the file says ``collapse``."""
+    if updates.supersede is not Supersede.COLLAPSE:
+        return ()
+    newest = {entries[each].place: each for each in head.open if entries[each].kind is not EntryKind.ROLLBACK}
+    passed = {each.entry for each in head.stack if each.verdict is Verdict.PASS}
+    return tuple(
+        each
+        for each in head.open
+        if entries[each].kind is not EntryKind.ROLLBACK and newest[entries[each].place] != each and each not in passed
+    )
+
+
+def _replay(head: UpdateHead, seen: Seen, why: Why, reason: str, evicted: str = "") -> NextMove:
+    """Return a replay: of the new entries on top of the auto branch, if nothing on it changes; otherwise of all."""
+    old, entering = superseded(head, seen.updates, seen.entries), _entering(head, seen)
+    stays = tuple(each.entry for each in head.stack if each.entry != evicted and each.entry not in old)
+    refs = seen.refs
+    if why is Why.APPLY and len(stays) == len(head.stack):
+        replaying = Replaying(seen.job, why, refs.default, head.auto, refs.auto, entering, stays, evicted, old)
+    else:
+        made = (*stays, *entering)
+        replaying = Replaying(seen.job, why, refs.default, refs.default, refs.auto, made, (), evicted, old)
+    return NextMove(UpdateStep(why.value), reason, replace(head, replaying=replaying))
+
+
+def _wait(head: UpdateHead, timeouts: Timeouts, now: datetime) -> timedelta:
+    """Return how long to wait for news: until a clock of a check may run out, at most."""
+    if not head.stack:
+        return IDLE
+    ends = [
+        each.pushed_at + limit
+        for each in head.stack
+        for limit in (timeouts.start, timeouts.finish)
+        if each.verdict is Verdict.NONE and each.pushed_at + limit > now
+    ]
+    soonest = min(ends, default=now + LOOK_AGAIN) - now
+    return min(max(soonest + timedelta(seconds=1), timedelta(seconds=1)), LOOK_AGAIN)
+
+
+def landed_with(head: UpdateHead, sha: str) -> UpdateHead:
+    """Return the head once the default branch is at the commit ``sha`` of the stack: it and all below it are landed."""
+    at = next(number for number, each in enumerate(head.stack) if each.sha == sha)
+    landed = [each.entry for each in head.stack[: at + 1]]
+    return replace(head, base=sha, stack=head.stack[at + 1 :]).about(*landed)
+
+
+def ended(entry: UpdateEntry, state: EntryState, reason: str, now: datetime) -> UpdateEntry:
+    """Return an entry that leaves the queue."""
+    return replace(entry, state=state, reason=reason, ended_at=now)
+
+
+def without(head: UpdateHead, entries: Collection[str]) -> UpdateHead:
+    """Return the head without waiting entries."""
+    return replace(head, waiting=tuple(each for each in head.waiting if each not in entries)).about(*entries)
