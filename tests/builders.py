@@ -10,9 +10,10 @@ from tests.instants import utc
 from tidegate.changes.rules.waits import Waits
 from tidegate.config.rules.drift import DriftEntry, DriftFinding, DriftRecord, DriftState
 from tidegate.config.rules.timetable import Interval, timetable
+from tidegate.config_updates.rules.replay import order_key
 from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.issued import NOTHING, Issued
-from tidegate.deploys.rules.job import Job, JobKind, job_id
+from tidegate.deploys.rules.job import Job, JobKind, job_id, replay_job
 from tidegate.deploys.rules.lineage import Lineage
 from tidegate.deploys.rules.membership import Membership
 from tidegate.deploys.rules.outcome import Outcome
@@ -20,6 +21,7 @@ from tidegate.deploys.rules.planned import ApplyJob, Planned
 from tidegate.deploys.rules.queue import Deployed, Lock
 from tidegate.deploys.rules.request import DeployedCommits, DeploymentRequest, Rerun, Trigger
 from tidegate.deploys.rules.root_settings import PolicyChecks, RootSettings
+from tidegate.deploys.rules.runner_size import RunnerSize
 from tidegate.deploys.rules.speculative_plan import SpeculativePlan
 from tidegate.deploys.rules.state import State
 from tidegate.deploys.rules.waiting import Gate, RequirementsCheck, Review
@@ -173,6 +175,12 @@ def any_deployed(number: int = 1, **fields: Any) -> Deployed:
 
 def any_lock(**fields: Any) -> Lock:
     return replace(Lock("maintainer", NOW, sha(1), "Somebody looks."), **fields)
+
+
+def any_replay_job(repository: str = "acme/config", number: int = 1) -> Job:
+    job = f"config-updates-3f2a-{number}-replay-1"
+    stored = Artifact(order_key(job), "0" * 64)
+    return replay_job(job, repository, "0" * 40, f"https://github.com/{repository}.git", stored, RunnerSize())
 
 
 def any_job(kind: JobKind = JobKind.PLAN, **fields: Any) -> Job:

@@ -6,13 +6,15 @@ import gzip
 import json
 import random
 from base64 import b64decode
+from dataclasses import replace
 
 import pytest
 
-from tests.api.calls import prepare
+from tests.api.calls import REPOSITORY, prepare
 from tests.api.scenario import Client
-from tests.builders import any_job, deployment_in
+from tests.builders import any_job, any_replay_job, deployment_in
 from tests.functions.wires import Context
+from tidegate.config_updates.rules.queue import Replaying, Why
 from tidegate.deploys.rules.job import log_key
 from tidegate.deploys.rules.state import State
 
@@ -134,3 +136,24 @@ def test_a_ten_megabyte_log_stays_small_on_the_wire(wires, browser):
     assert len(first.body) < 1_000_000
     assert len(json.dumps(lines.json)) < 1_000_000
     assert lines.json["next"] == 202_000
+
+
+def test_the_log_of_a_replay_is_for_those_who_may_read_the_config_repository(wires, browser):
+    job = any_replay_job(REPOSITORY)
+    wires.jobs.create(job)
+    wires.artifacts.put(log_key(job.id), b"chore\n")
+    page = browser.get(f"/jobs/{job.id}")
+    assert "Replay <" in page.body
+    assert "The commands of a config update" in page.body
+    assert "chore" in page.body
+    assert (browser.get(f"/jobs/{job.id}/lines").json["state"]) == "ended"
+    assert Client(wires).sign_in("stranger").get(f"/jobs/{job.id}").status == 404
+
+
+def test_the_log_of_a_replay_in_progress_is_followed(wires, browser):
+    job = any_replay_job(REPOSITORY)
+    wires.jobs.create(job)
+    head = wires.ports.config_updates.head(REPOSITORY)
+    replaying = Replaying(job.id, Why.APPLY, job.sha, job.sha, job.sha, ("entry",))
+    wires.ports.config_updates.commit(head, replace(head, replaying=replaying))
+    assert "Waiting for a runner" in browser.get(f"/jobs/{job.id}").text

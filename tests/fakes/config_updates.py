@@ -149,6 +149,8 @@ class MemoryConfigBranches:
     def move(self, repository: str, branch: str, old: str, new: str) -> Moved:
         self.moves.append((branch, old, new))
         at = self.heads.get(branch, "")
+        if at == new:
+            return Moved(done=True, at=at)
         if at != old or self.refuse:
             return Moved(done=False, at=at, reason=self.refuse if at == old else "")
         self.heads[branch] = new

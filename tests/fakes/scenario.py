@@ -146,6 +146,7 @@ class MemoryEventPublisher:
     applied: list[str] = field(default_factory=list)
     deployed: list[str] = field(default_factory=list)
     freed: int = 0
+    news: list[tuple[str, str]] = field(default_factory=list)
 
     def changed(self, deployment: Deployment) -> None:
         self.announced.append(deployment)
@@ -185,6 +186,9 @@ class MemoryEventPublisher:
 
     def pull_request_ended(self, pull_request: str, revision: str, error: str = "", cause: str = "") -> None:
         self.ended.append((pull_request, revision, error, cause))
+
+    def entry_changed(self, repository: str, entry: str) -> None:
+        self.news.append((repository, entry))
 
 
 @dataclass(slots=True)

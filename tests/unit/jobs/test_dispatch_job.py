@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from tests.builders import any_job
+from tests.builders import any_job, any_replay_job
 from tests.fakes.ports import changed
 from tests.identity_keys import Signer
 from tests.unit.jobs.terraform_scenario import Scenario
@@ -79,3 +81,15 @@ def test_the_runner_finds_the_tokens_of_its_identity_once(scenario):
     dispatch_job(ports, DispatchJob(job=job.id, token="task-token", digest=job_digest(job)))
     assert scenario.jobs.take(job.id, "runner").identity.tokens.keys() == {Cloud.AZURE}
     assert scenario.jobs.take(job.id, "runner").identity == NOTHING
+
+
+def test_a_replay_gets_a_token_for_its_own_repository_alone_and_no_cloud_identity(scenario):
+    run = RunSettings(clone=CloneSettings(("modules",)), azure=AzureTarget("tenant", "plan", "apply"))
+    job = replace(any_replay_job(), run=run)
+    scenario.jobs.create(job)
+    message = DispatchJob(job=job.id, token="task-token", digest=job_digest(job))
+    dispatch_job(scenario.ports, message)
+    taken = scenario.jobs.take(job.id, "runner")
+    assert (taken.clone_token, taken.identity) == (f"clone-token-of-{job.repository}", NOTHING)
+    with pytest.raises(JobGone):
+        dispatch_job(scenario.ports, message)

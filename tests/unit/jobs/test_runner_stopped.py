@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.builders import any_job
+from tests.builders import any_job, any_replay_job
 from tests.unit.jobs.terraform_scenario import Scenario
 from tidegate.deploys.rules.job import JobKind, job_digest, job_id
 from tidegate.deploys.rules.plan_runner import Limit, PlanRunner
@@ -146,3 +146,13 @@ def test_a_call_that_is_not_for_its_job_is_refused_and_nothing_fails(job, stoppe
         call(scenario, job, stopped, digest)
     assert scenario.workflows.failed == {}
     assert scenario.jobs.limit(job.id) is None
+
+
+def test_a_stopped_replay_fails_its_token_and_gives_no_deployments_slot_back(scenario):
+    job = any_replay_job()
+    scenario.jobs.create(job)
+    take_slot(scenario.ports, job.deployment)
+    stopped = replace(KILLED, job=job.id, out_of_memory=True)
+    (_, cause) = report(scenario, stopped)["start-token"]
+    assert "2 GB (runner.memory). Ask the operators of Tidegate to set runner: {memory: 3} or more in cdk.json" in cause
+    assert scenario.ports.plan_slots.read(INSTALLATION).held == (job.deployment,)

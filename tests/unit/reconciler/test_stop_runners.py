@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.builders import any_job, any_layer, deployment_in
+from tests.builders import any_job, any_layer, any_replay_job, deployment_in
 from tidegate.deploys.rules.job import JobKind, job_id
-from tidegate.deploys.rules.runner_task import RunnerTask
+from tidegate.deploys.rules.runner_task import SPARE_SECONDS, RunnerTask
 from tidegate.deploys.rules.speculative_plan import LayerState
 from tidegate.deploys.rules.state import State
 from tidegate.reconciler.stop_runners import stop_runners
@@ -70,4 +70,13 @@ def test_a_runner_that_cannot_be_stopped_keeps_no_other_from_it(scenario):
     scenario.runners.refusals = 1
     assert scenario.take_turn(stop_runners) == 1
     assert [type(failure) for failure in scenario.failures] == [CloudUnavailable]
+    assert scenario.take_turn(stop_runners) == 1
+
+
+def test_the_runner_of_a_replay_goes_on_until_its_time_limit(scenario):
+    job = any_replay_job()
+    scenario.jobs.create(job)
+    run(scenario, job.id)
+    assert scenario.take_turn(stop_runners) == 0
+    scenario.clock.advance(job.seconds + SPARE_SECONDS)
     assert scenario.take_turn(stop_runners) == 1

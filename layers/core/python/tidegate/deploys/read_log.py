@@ -16,8 +16,19 @@ from tidegate.deploys.rules.state import State, is_final
 from tidegate.ports import LogChunk, Ports
 from tidegate.rules.errors import NotFound
 
+
+@dataclass(frozen=True, slots=True)
+class ReplayRun:
+    """A replay of a config repository, on the commit ``sha``. ``is_over``: nobody waits for its result any more."""
+
+    id: str
+    repository: str
+    sha: str
+    is_over: bool
+
+
 #: Kinds of subjects that jobs belong to.
-Subject = Deployment | SpeculativePlan
+Subject = Deployment | SpeculativePlan | ReplayRun
 
 #: Lines and characters of one answer at most. Callers return fewer if the escaped text is too long.
 PAGE_LINES = 2000
@@ -139,10 +150,12 @@ def _stored(ports: Ports, job: str) -> tuple[str, ...] | None:
 
 
 def has_passed(subject: Subject, job: str) -> bool:
-    """Tell whether a deployment or layer is past one of its jobs, so that its runner sends nothing more."""
+    """Tell whether a deployment, layer or replay is past one of its jobs, so that its runner sends nothing more."""
     of, kind, _ = job_parts(job)
     if of != subject.id:
         raise NotFound("job", job)
+    if isinstance(subject, ReplayRun):
+        return subject.is_over
     if isinstance(subject, SpeculativePlan):
         return subject.is_done or subject.job != job
     if kind is JobKind.PLAN:

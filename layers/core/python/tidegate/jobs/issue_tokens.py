@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tidegate.deploys.rules.claims import audiences, claims, subject, subject_problem
 from tidegate.deploys.rules.issued import NOTHING, Issued
-from tidegate.deploys.rules.job import Job, job_digest
+from tidegate.deploys.rules.job import Job, JobKind, job_digest
 from tidegate.deploys.rules.tokens import signing_input, token
 from tidegate.ports import Ports, TokenSigner
 from tidegate.rules.errors import CloudUnavailable, SigningRefused
@@ -23,10 +23,11 @@ def issue_tokens(ports: Ports, job: Job, digest: str) -> Issued:
     """Return the tokens that a job needs, or why it gets none, which the runner reports as the job's failure.
 
     ``digest`` is that of the job as it was begun. It comes through the state machine, the job from the table, to which
-    runners can write: so a job that exists only in the table gets no tokens.
+    runners can write: so a job that exists only in the table gets no tokens. A replay gets none,
+    whatever its record says.
     """
     wanted = audiences(job.run, ports.identity.audience)
-    if not wanted:
+    if not wanted or job.kind is JobKind.REPLAY:
         return NOTHING
     problem = _problem(job, digest)
     if ports.token_signer is None or problem:

@@ -50,10 +50,13 @@ def report_stopped_runner(ports: Ports, stopped: StoppedRunner) -> None:
 
 
 def _give_back_slot(ports: Ports, job: str) -> None:
-    """Release the slot of a deployment that ended before its runner. Layers release theirs themselves."""
+    """Release the slot of a deployment that ended before its runner.
+
+    Layers release theirs themselves, and replays have none.
+    """
     with suppress(NotFound):
         owner, kind, _ = job_parts(job)
-        if kind is not JobKind.SPECULATE:
+        if kind in {JobKind.PLAN, JobKind.APPLY}:
             release_slot(ports, owner)
 
 
@@ -78,7 +81,8 @@ def _explained(ports: Ports, stopped: StoppedRunner) -> str:
         advice = stop_advice(stopped.reason)
         return f"{stopped.reason.rstrip('.')}. {advice}" if advice else stopped.reason
     with suppress(NotFound):
-        return f"{stopped.reason}. {out_of_memory(ports.jobs.get(stopped.job).size)}"
+        job = ports.jobs.get(stopped.job)
+        return f"{stopped.reason}. {out_of_memory(job.size, has_root=job.kind is not JobKind.REPLAY)}"
     return stopped.reason
 
 

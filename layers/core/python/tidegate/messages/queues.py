@@ -144,6 +144,25 @@ class OpenGates(Queued):
     change_set: str
 
 
+class OfEntry(Queued):
+    """News of a config update, in the group of its repository."""
+
+    repository: str
+    entry: str
+
+
+class PublishEntry(OfEntry):
+    """Publishes the check run of an entry's commit: the check-run queue."""
+
+    kind: Literal["publish_entry"] = "publish_entry"
+
+
+class FollowUpdate(OfEntry):
+    """Begins the promotion of an entry, or lets it go on: the change queue."""
+
+    kind: Literal["follow_update"] = "follow_update"
+
+
 class GiveSlots(Queued):
     """Hands free concurrency slots to those that wait: the change queue, in its own group."""
 

@@ -12,8 +12,9 @@ if TYPE_CHECKING:  # Functions import this, and their starts count.
     from tidegate.config_updates.rules.environment import EnvironmentState
     from tidegate.config_updates.rules.promotion import Promotion
     from tidegate.config_updates.rules.queue import UpdateHead
-    from tidegate.config_updates.rules.replay import NewCommits
+    from tidegate.config_updates.rules.replay import NewCommits, Replay, Replayed
     from tidegate.config_updates.rules.verdicts import CheckReport
+    from tidegate.plans.rules.plan import Artifact
 
 
 class ConfigUpdateStore(Protocol):
@@ -123,6 +124,19 @@ class BranchMover(Protocol):
 
         Raise UnexpectedCommits for a bundle with anything else.
         """
+
+
+class Replays(Protocol):
+    """What runners are asked to make, and what they made."""
+
+    def keep_order(self, job: str, order: Replay) -> Artifact:
+        """Store what a job is to replay, and return where."""
+
+    def result(self, job: str) -> Replayed:
+        """Return what became of it. Raise NotFound if the runner has not come to its end."""
+
+    def bundle(self, job: str) -> bytes:
+        """Return the new commits as git's bundle. Raise NotFound."""
 
 
 class UpdateWorkflows(Protocol):

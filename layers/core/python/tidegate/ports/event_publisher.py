@@ -55,6 +55,9 @@ class EventPublisher(Protocol):
     def pull_request_ended(self, pull_request: str, revision: str, error: str = "", cause: str = "") -> None:
         """Request publication of a revision. ``error`` and ``cause`` describe an internal error."""
 
+    def entry_changed(self, repository: str, entry: str) -> None:
+        """Request what follows from news of a config update: its check run, and its promotion's next step."""
+
 
 class AuditLog(Protocol):
     def publish(self, message: AuditMessage) -> None:

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
         Accounts,
         Artifacts,
         AuditLog,
+        BranchMover,
         ChangeSets,
         CheckRunPublisher,
         CheckRuns,
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
         CloneTokens,
         Comments,
         Commits,
+        ConfigBranches,
         ConfigUpdateStore,
         Deliveries,
         Deployments,
@@ -86,6 +88,7 @@ if TYPE_CHECKING:
         PullRequests,
         QueueSnapshots,
         Redeliveries,
+        Replays,
         RepositoryIndex,
         Reviews,
         Runners,
@@ -198,6 +201,14 @@ class Ports:
         return DynamoConfigUpdates(self._dynamodb, self._table)
 
     @cached_property
+    def config_branches(self) -> ConfigBranches:
+        raise NotImplementedError
+
+    @cached_property
+    def branch_mover(self) -> BranchMover:
+        raise NotImplementedError
+
+    @cached_property
     def pull_requests(self) -> PullRequests:
         from tidegate.pull_requests.adapters.pull_requests import DynamoPullRequests
 
@@ -302,6 +313,12 @@ class Ports:
         settings = WorkflowSettings.from_env(self.environ)
         machines = settings.deploy_machine, settings.pull_request_machine
         return StepFunctionsWorkflows(self.client("stepfunctions"), *machines)
+
+    @cached_property
+    def replays(self) -> Replays:
+        from tidegate.config_updates.adapters.replays import StoredReplays
+
+        return StoredReplays(self.artifacts)
 
     @cached_property
     def update_workflows(self) -> UpdateWorkflows:

@@ -35,7 +35,13 @@ def _status(ports: Ports, job: str) -> JobStatus | None:
 
 
 def _awaited(ports: Ports, owner: str, kind: JobKind, job: str) -> tuple[bool, datetime | None]:
-    """Return whether the job's result is awaited, and when that last changed."""
+    """Return whether the job's result is awaited, and when that last changed.
+
+    A replay always counts as awaited until its time limit: it takes no slot, and its heartbeat ends it before that
+    once nobody waits.
+    """
+    if kind is JobKind.REPLAY:
+        return True, None
     try:
         if kind is JobKind.SPECULATE:
             layer = ports.speculative_plans.get(owner)

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from cachetools import TTLCache
 
 from tidegate.deploys.authorize import Asking, check_action, check_unlock, person_asking
+from tidegate.deploys.read_log import ReplayRun, Subject
 from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.job import JobKind, job_parts
 from tidegate.deploys.rules.speculative_plan import SpeculativePlan
@@ -54,11 +55,12 @@ class Access:
     repository: str = ""
     deployment: Deployment | None = None
     layer: SpeculativePlan | None = None
+    replay: ReplayRun | None = None
 
     @property
-    def job_subject(self) -> Deployment | SpeculativePlan:
+    def job_subject(self) -> Subject:
         """What a job is run for. Raise Hidden."""
-        subject = self.deployment or self.layer
+        subject = self.deployment or self.layer or self.replay
         if subject is None:
             raise Hidden
         return subject
@@ -119,7 +121,8 @@ class Authorization:
         if permission < Permission.READ:
             raise Hidden
         layer = subject if isinstance(subject, SpeculativePlan) else None
-        return Access(login, permission, repository, deployment, layer)
+        replay = subject if isinstance(subject, ReplayRun) else None
+        return Access(login, permission, repository, deployment, layer, replay)
 
     def shown(self, action: Action, login: str, repository: str, about: Deployment | str) -> Decision:
         """Decide whether to offer actions on a deployment, or on the queue of this id.
@@ -224,7 +227,7 @@ class Authorization:
             return False
         return self._ports.people.is_team_member(repository, team, login)
 
-    def _subject(self, about: About, given: Mapping[str, str]) -> tuple[str, Deployment | SpeculativePlan | None]:
+    def _subject(self, about: About, given: Mapping[str, str]) -> tuple[str, Subject | None]:
         try:
             if about in {About.REPOSITORY, About.ANY_REPOSITORY}:
                 return self._repository(_repository_of(given))
@@ -237,8 +240,12 @@ class Authorization:
             raise Hidden from error
         return found.repository, found
 
-    def _of_job(self, job: str) -> Deployment | SpeculativePlan:
+    def _of_job(self, job: str) -> Subject:
         identifier, kind, _ = job_parts(job)
+        if kind is JobKind.REPLAY:
+            made = self._ports.jobs.get(job)
+            current = self._ports.config_updates.head(made.repository).replaying
+            return ReplayRun(identifier, made.repository, made.sha, is_over=current is None or current.job != job)
         return (
             self._ports.speculative_plans.get(identifier)
             if kind is JobKind.SPECULATE

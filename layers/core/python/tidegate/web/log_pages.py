@@ -10,7 +10,9 @@ from typing import Any
 
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 
-from tidegate.deploys.read_log import LogPage, Subject, read_log, read_whole_log
+from tidegate.deploys.read_log import LogPage, ReplayRun, Subject, read_log, read_whole_log
+from tidegate.deploys.rules.deployment import Deployment
+from tidegate.deploys.rules.job import NO_ROOT
 from tidegate.deploys.rules.speculative_plan import SpeculativePlan
 from tidegate.ports import Ports
 from tidegate.web.answer_size import LONGEST_ANSWER, fits, fitting
@@ -46,8 +48,10 @@ class LogPages:
                 app,
                 "log.html",
                 one=subject,
-                sha=subject.sha if isinstance(subject, SpeculativePlan) else subject.revision.sha,
+                name=NO_ROOT.name if isinstance(subject, ReplayRun) else subject.root.name,
+                sha=subject.revision.sha if isinstance(subject, Deployment) else subject.sha,
                 of_pull_request=isinstance(subject, SpeculativePlan),
+                of_updates=isinstance(subject, ReplayRun),
                 job=self._shapes.job_link(job),
                 page=page,
                 lines=[(after + number, shown(line)) for number, line in enumerate(page.lines, 1)],

@@ -372,7 +372,9 @@ class JobModel(Shown):
     """A job and its log."""
 
     id: str
-    deployment: str = Field(description="The deployment that it is a job of, or the layer of a pull request")
+    deployment: str = Field(
+        description="The deployment that it is a job of, the layer of a pull request, or the replay"
+    )
     repository: str
     kind: JobKind
     attempt: int

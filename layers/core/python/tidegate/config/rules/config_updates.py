@@ -127,6 +127,11 @@ class ConfigUpdates:
     land_over_red: bool = True
     line: int = 0
 
+    def environment(self, image_set: str, name: str) -> Environment | None:
+        """Return an environment, None if there is none of this name."""
+        of_set = (each.environments for each in self.sets if each.name == image_set)
+        return next((each for environments in of_set for each in environments if each.name == name), None)
+
     def branch_problem(self, default_branch: str) -> str | None:
         """Return why the auto branch cannot be used beside the default branch; None if it can.
 

@@ -19,11 +19,14 @@ from tidegate.deploys.rules.queue import Worker
 from tidegate.roots.rules.root import worker_name
 
 #: Entries that a queue holds: CI would need days for more, and the head is one item of at most 400 KB.
-MOST_OPEN = 500
+MOST_OPEN = 300
 #: How long a worker without work waits for more, as that of a deploy queue.
 IDLE = timedelta(hours=1)
 #: How often it asks the VCS provider again while checks run, in case a webhook is lost.
 LOOK_AGAIN = timedelta(minutes=10)
+#: The wait after the first refusal to move a branch; each further one doubles it, up to ``LOOK_AGAIN``.
+_FIRST_REFUSAL = timedelta(seconds=5)
+_MOST_REFUSALS = 10
 #: Earlier commits of an entry that are remembered, for people.
 MOST_PAST = 10
 
@@ -59,10 +62,19 @@ class RequestedAgain:
 
 
 @dataclass(frozen=True, slots=True)
+class JudgedCheck:
+    """What a required check said of a commit when it was last read."""
+
+    name: str
+    verdict: Verdict
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class OnAuto:
     """An entry whose commit is on the auto branch. ``past`` are its earlier commits, the newest first.
 
-    ``verdict`` and ``note`` are what its required checks said when they were last read.
+    ``verdict``, ``note`` and ``checks`` are what its required checks said when they were last read.
     """
 
     entry: str
@@ -71,6 +83,7 @@ class OnAuto:
     past: tuple[str, ...] = ()
     verdict: Verdict = Verdict.NONE
     note: str = ""
+    checks: tuple[JudgedCheck, ...] = ()
     again: tuple[RequestedAgain, ...] = ()
 
 
@@ -135,7 +148,8 @@ class UpdateHead:
     ``stack`` is what is on the auto branch above ``base``, a commit of the default branch, from the lowest; ``auto`` is
     the commit to which Tidegate moved the branch last, empty before. ``waiting`` are the entries without a commit, in
     their order. ``asked`` tells that something may have happened that the worker has not seen. ``changed`` are entries
-    whose news are not published yet. ``token`` is that of a worker that waits.
+    whose news are not published yet. ``token`` is that of a worker that waits. ``refusals`` counts how often in a row
+    the VCS provider has refused to move a branch.
     """
 
     repository: str
@@ -155,6 +169,7 @@ class UpdateHead:
     replaying: Replaying | None = None
     pause: Pause | None = None
     blocked: Blocked | None = None
+    refusals: int = 0
 
     @property
     def open(self) -> tuple[str, ...]:
@@ -266,13 +281,15 @@ def _foreign(head: UpdateHead, refs: Refs) -> str:
 
 
 def _judged(head: UpdateHead, verdicts: Mapping[str, CommitVerdict]) -> UpdateHead:
-    stack = tuple(
-        replace(each, verdict=verdicts[each.entry].verdict, note=verdicts[each.entry].reason)
-        if each.entry in verdicts
-        else each
-        for each in head.stack
-    )
-    return replace(head, stack=stack)
+    """Return the head with what the checks say now, and news of the entries of which they say something else."""
+    stack = tuple(_with_verdict(each, verdicts[each.entry]) if each.entry in verdicts else each for each in head.stack)
+    news = [new.entry for old, new in zip(head.stack, stack, strict=True) if old.checks != new.checks]
+    return replace(head, stack=stack).about(*news)
+
+
+def _with_verdict(one: OnAuto, judged: CommitVerdict) -> OnAuto:
+    checks = tuple(JudgedCheck(each.check.name, each.verdict, each.reason) for each in judged.checks)
+    return replace(one, verdict=judged.verdict, note=judged.reason, checks=checks)
 
 
 def _entering(head: UpdateHead, seen: Seen) -> tuple[str, ...]:
@@ -287,15 +304,22 @@ def _entering(head: UpdateHead, seen: Seen) -> tuple[str, ...]:
 
 
 def superseded(head: UpdateHead, updates: ConfigUpdates, entries: Mapping[str, UpdateEntry]) -> tuple[str, ...]:
-    """Return the entries that a newer one of their environment makes irrelevant, where the file says ``collapse``."""
-    if updates.supersede is not Supersede.COLLAPSE:
-        return ()
-    newest = {entries[each].place: each for each in head.open if entries[each].kind is not EntryKind.ROLLBACK}
+    """Return the entries that have lost their point: their environment is gone from the file, or, where it says
+    ``collapse``, a newer one is on its way there.
+    """
     passed = {each.entry for each in head.stack if each.verdict is Verdict.PASS}
+    newest = {entries[each].place: each for each in head.open if entries[each].kind is not EntryKind.ROLLBACK}
+    collapses = updates.supersede is Supersede.COLLAPSE
     return tuple(
         each
         for each in head.open
-        if entries[each].kind is not EntryKind.ROLLBACK and newest[entries[each].place] != each and each not in passed
+        if updates.environment(*entries[each].place) is None
+        or (
+            collapses
+            and entries[each].kind is not EntryKind.ROLLBACK
+            and newest[entries[each].place] != each
+            and each not in passed
+        )
     )
 
 
@@ -324,6 +348,16 @@ def _wait(head: UpdateHead, timeouts: Timeouts, now: datetime) -> timedelta:
     ]
     soonest = min(ends, default=now + LOOK_AGAIN) - now
     return min(max(soonest + timedelta(seconds=1), timedelta(seconds=1)), LOOK_AGAIN)
+
+
+def refused(head: UpdateHead, reason: str, now: datetime) -> UpdateHead:
+    """Return the head after the VCS provider refused to move a branch, which it may do for a moment.
+
+    Branch protection learns of a passed check after some seconds (bors-ng#866), so the first waits are short.
+    """
+    wait = min(_FIRST_REFUSAL * 2**head.refusals, LOOK_AGAIN)
+    blocked = Blocked(f"The VCS provider refuses to move the branch: {reason}", now + wait)
+    return replace(head, replaying=None, blocked=blocked, refusals=min(head.refusals + 1, _MOST_REFUSALS))
 
 
 def landed_with(head: UpdateHead, sha: str) -> UpdateHead:

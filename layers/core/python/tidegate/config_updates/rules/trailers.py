@@ -56,6 +56,11 @@ class Trailers:
     actor: str = ""
 
 
+def is_actor(text: str) -> bool:
+    """Tell whether a text can be the trailer that names who asked."""
+    return _ACTOR.fullmatch(text) is not None
+
+
 def commit_message(trailers: Trailers) -> str:
     """Return the whole message of an entry's commit. Raise InvalidTrailer."""
     lines = [_line(name, trailers) for name in _FORMS if not _left_out(name, trailers)]

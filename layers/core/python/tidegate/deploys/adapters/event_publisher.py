@@ -38,11 +38,13 @@ from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.speculative_plan import SpeculativePlan
 from tidegate.messages.queues import (
     FollowApply,
+    FollowUpdate,
     GiveSlots,
     OfPullRequest,
     OpenGates,
     PublishDeployment,
     PublishDeploys,
+    PublishEntry,
     PublishLayer,
     PublishProgress,
     PublishRevision,
@@ -150,6 +152,11 @@ class AwsEventPublisher:
         at = (int(self._now()) // DEPLOYS + 1) * DEPLOYS
         message = PublishDeploys(pull_request=pull_request, not_before=at)
         self._show_pull_request(message, f"{_digest(pull_request)}-deployed-{at}")
+
+    def entry_changed(self, repository: str, entry: str) -> None:
+        group = _digest(repository)
+        self._send(self._channels.check_run_queue, PublishEntry(repository=repository, entry=entry), group)
+        self._send(self._channels.change_queue, FollowUpdate(repository=repository, entry=entry), group)
 
     def _show(self, message: PublishDeployment, once: str = "") -> None:
         self._send(self._channels.check_run_queue, message, message.deployment, once)

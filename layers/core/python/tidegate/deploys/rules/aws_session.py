@@ -24,7 +24,7 @@ _ALLOWED = {
 
 
 def phase_of(job: Job) -> Phase:
-    """Return the phase whose role a job's engine gets."""
+    """Return the phase whose role a job's engine gets. A replay has no engine: KeyError."""
     return _PHASES[job.kind]
 
 

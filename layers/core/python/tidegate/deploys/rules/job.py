@@ -1,4 +1,4 @@
-"""A job: one run of the engine by a runner, and all that the runner needs for it.
+"""A job: one run of the engine, or of a config repository's commands, and all that its runner needs.
 
 No pydantic here: the runner imports this module, and its start is part of every deploy.
 """
@@ -23,15 +23,23 @@ from tidegate.rules.errors import NotFound
 #: Bytes of a log that go to the console, to the log store (which charge by the byte) and to pages: S3 gets all.
 LONGEST_LOG = 64_000_000
 _LONGEST_ID = 100
-_JOB_ID = re.compile(r"([A-Za-z0-9-]{1,80})-(plan|apply|speculate)-([1-9][0-9]?)")
+_JOB_ID = re.compile(r"([A-Za-z0-9-]{1,80})-(plan|apply|speculate|replay)-([1-9][0-9]?)")
 
 
 class JobKind(StrEnum):
-    """What the runner does: plan what will be applied, apply it, or plan what a pull request would change."""
+    """What the runner does: plan what will be applied, apply it, or plan what a pull request would change.
+
+    ``REPLAY`` makes commits with the commands of a config repository: no engine runs, and nothing is deployed.
+    """
 
     PLAN = "plan"
     APPLY = "apply"
     SPECULATE = "speculate"
+    REPLAY = "replay"
+
+
+#: The root of a replay, which has none.
+NO_ROOT = Root("config-updates", ".")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +56,9 @@ class Job:
     nobody says anything. ``drift`` tells that a speculative plan looks for drift. ``size`` is that of its runner,
     ``ref`` the branch or pull request that the commit is of, as git names it; empty where nobody knows it.
     ``runner`` is what runs it, and ``note`` a line for its log that says why.
+
+    A replay (``replay_job``) has no deployment and no root: ``deployment`` is only the beginning of its id, ``root`` is
+    ``NO_ROOT``, ``sha`` is the commit that it starts from. ``replay`` is what to replay, a ``Replay`` as JSON.
     """
 
     id: str
@@ -74,15 +85,18 @@ class Job:
     ref: str = ""
     runner: PlanRunner = PlanRunner.FARGATE
     note: str = ""
+    replay: Artifact | None = None
 
     @property
     def seconds(self) -> int:
-        """How long the job may take once it is handed over: an apply as its root says, a plan an hour."""
+        """How long the job may take once it is handed over: an apply as its root says, others an hour."""
         return self.size.apply_seconds if self.kind is JobKind.APPLY else USUAL_SECONDS
 
     @property
     def other_repositories(self) -> tuple[str, ...]:
-        """The other repositories, ``OWNER/NAME``, that its runner may clone: all of the same owner."""
+        """The other repositories, ``OWNER/NAME``, that its runner may clone: all of the same owner; a replay none."""
+        if self.kind is JobKind.REPLAY:
+            return ()
         owner = self.repository.rpartition("/")[0]
         return tuple(f"{owner}/{name}" for name in self.run.clone.repositories)
 
@@ -110,13 +124,19 @@ def job_digest(job: Job) -> str:
     return hashlib.sha256(json.dumps(asdict(job), sort_keys=True).encode()).hexdigest()
 
 
+def replay_job(job: str, repository: str, base: str, clone_url: str, replay: Artifact, size: RunnerSize) -> Job:
+    """Return the job ``…-replay-N`` that makes the commits of a stored replay on the commit ``base``."""
+    owner, kind, _ = job_parts(job)
+    return Job(job, owner, kind, repository, base, clone_url, NO_ROOT, size=size, replay=replay)
+
+
 def job_id(deployment: str, kind: JobKind, attempt: int) -> str:
-    """Return the id of a deployment's or layer's job: ``<deployment>-plan-1``. An apply has only one attempt."""
+    """Return the id of a job of what has this id: ``<deployment>-plan-1``. An apply has only one attempt."""
     return f"{deployment}-{kind}-{attempt}"
 
 
 def job_parts(job: str) -> tuple[str, JobKind, int]:
-    """Return the deployment (or speculative plan), kind and attempt that a job's id names.
+    """Return the deployment (speculative plan, replay), kind and attempt that a job's id names.
 
     Raise NotFound for a text that is none.
     """

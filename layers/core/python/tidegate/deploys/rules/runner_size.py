@@ -161,9 +161,12 @@ def more_memory(size: RunnerSize) -> str:
     return ""
 
 
-def out_of_memory(size: RunnerSize) -> str:
-    """Return that a runner ran out of memory and what to do, in sentences."""
+def out_of_memory(size: RunnerSize, *, has_root: bool = True) -> str:
+    """Return that a runner ran out of memory and what to do, in sentences. A replay has no root that sets its size."""
     had = f"It ran out of memory: its runner has {memory_text(size.memory)} (runner.memory)."
+    if not has_root:
+        more = f"{{{more_memory(size)}}} or more" if more_memory(size) else "the largest size"
+        return f"{had} Ask the operators of Tidegate to set runner: {more} in cdk.json and deploy it."
     more = more_memory(size)
     advice = (
         f"Set runner: {{{more}}} or more for this root in the default branch's tidegate.yaml"

@@ -28,6 +28,8 @@ class Button(StrEnum):
     UNLOCK = "Unlock"
     APPROVE = "Approve"
     CANCEL = "Cancel"
+    EVICT = "Evict"
+    ROLL_BACK = "Roll back"
 
 
 class Conclusion(StrEnum):

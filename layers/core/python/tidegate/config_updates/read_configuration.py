@@ -1,0 +1,66 @@
+"""Read what a config repository's file says of config updates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tidegate.config.loader import load_configuration
+from tidegate.config.model.file import FILE
+from tidegate.config.rules.config_updates import ConfigUpdates, DeclaredImageSet, Environment
+from tidegate.config_updates.rules.refusals import NoConfigUpdates, UnknownEnvironment, UnknownImageSet
+from tidegate.ports import Ports
+from tidegate.rules.errors import ForgeUnavailable
+
+
+def load_updates(ports: Ports, repository: str, commit: str) -> ConfigUpdates:
+    """Return the config updates that ``tidegate.yaml`` declares at a commit; the file is read once for each commit.
+
+    Raise NoConfigUpdates if it declares none, and InvalidConfiguration.
+    """
+    raw = ports.config_updates.configuration(repository, commit)
+    if raw is None:
+        raw = ports.config_branches.file_content(repository, commit, FILE)
+        if raw is None:
+            raise NoConfigUpdates(repository)
+        ports.config_updates.keep_configuration(repository, commit, raw)
+    updates = load_configuration(raw, repository, ports.organization()).config_updates
+    if updates is None:
+        raise NoConfigUpdates(repository)
+    return updates
+
+
+@dataclass(frozen=True, slots=True)
+class CurrentUpdates:
+    """What the head of the default branch declares."""
+
+    repository: str
+    default_branch: str
+    commit: str
+    updates: ConfigUpdates
+
+    def image_set(self, name: str) -> DeclaredImageSet:
+        """Return an image set. Raise UnknownImageSet."""
+        found = next((each for each in self.updates.sets if each.name == name), None)
+        if found is None:
+            raise UnknownImageSet(name, [each.name for each in self.updates.sets])
+        return found
+
+    def environment(self, image_set: str, name: str) -> Environment:
+        """Return an environment. Raise UnknownImageSet, UnknownEnvironment."""
+        environments = self.image_set(image_set).environments
+        found = next((each for each in environments if each.name == name), None)
+        if found is None:
+            raise UnknownEnvironment(name, [each.name for each in environments])
+        return found
+
+
+def current_updates(ports: Ports, repository: str) -> CurrentUpdates:
+    """Return what a repository's default branch declares now.
+
+    Raise NotFound for an unknown repository, and what ``load_updates`` raises.
+    """
+    branch = ports.repository_index.repository(repository).default_branch
+    commit = ports.config_branches.branch_heads(repository, [branch]).get(branch)
+    if commit is None:
+        raise ForgeUnavailable(f"{repository} has no branch {branch}")
+    return CurrentUpdates(repository, branch, commit, load_updates(ports, repository, commit))
