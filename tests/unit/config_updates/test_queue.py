@@ -35,6 +35,8 @@ from tidegate.messages.config_updates import (
     WaitForUpdate,
 )
 from tidegate.ports import Ports
+from tidegate.reconciler.reconciler_pass import ReconcilerPass
+from tidegate.reconciler.start_update_workers import start_update_workers
 from tidegate.vcs.rules.comparison import Comparison
 
 CONFIG = "acme/shop-config"
@@ -606,3 +608,53 @@ def test_news_of_entries_are_published_once_they_are_stored(worker: Worker) -> N
     worker.until_waiting()
     assert (CONFIG, entry) in worker.publisher.news
     assert worker.head.changed == ()
+
+
+# What events missed
+
+
+def reconcile(worker: Worker) -> None:
+    turn = ReconcilerPass(worker.clock, worker.clock.now() + timedelta(minutes=1))
+    start_update_workers(worker.ports, turn)
+    assert turn.failures == []
+
+
+def test_case_39_a_verdict_whose_webhook_was_lost_is_seen_by_the_reconciler(worker: Worker) -> None:
+    entry = worker.announce(1)
+    worker.until_waiting()
+    worker.branches.reports["c1"] = [CheckReport(Source.CHECK_RUN, "check", "github-actions", "success", 1)]
+    reconcile(worker)
+    assert worker.head.asked
+    worker.until_waiting()
+    assert worker.state(entry) is EntryState.LANDED
+
+
+def test_the_reconciler_replaces_a_worker_that_has_died(worker: Worker) -> None:
+    worker.announce(1)
+    worker.until_waiting()
+    dead = worker.execution
+    workflows = worker.ports.update_workflows
+    assert isinstance(workflows, MemoryUpdateWorkflows)
+    workflows.endings[dead] = "FAILED"
+    reconcile(worker)
+    assert worker.execution != dead
+    assert [name for name, _ in workflows.workers] == [dead, worker.execution]
+
+
+def test_the_reconciler_starts_a_worker_whose_start_was_lost(worker: Worker) -> None:
+    worker.announce(1)
+    workflows = worker.ports.update_workflows
+    assert isinstance(workflows, MemoryUpdateWorkflows)
+    workflows.workers.clear()
+    reconcile(worker)
+    assert [repository for _, repository in workflows.workers] == [CONFIG]
+
+
+def test_the_reconciler_leaves_an_idle_queue_alone(worker: Worker) -> None:
+    entry = worker.announce(1)
+    worker.until_waiting()
+    worker.checked(entry, "success")
+    worker.until_waiting()
+    before = worker.head
+    reconcile(worker)
+    assert worker.head == before

@@ -23,6 +23,7 @@ from tidegate.reconciler.resend_deliveries import resend_deliveries
 from tidegate.reconciler.settle_gates import settle_gates
 from tidegate.reconciler.settle_reviews import settle_reviews
 from tidegate.reconciler.show_check_runs import show_check_runs
+from tidegate.reconciler.start_update_workers import start_update_workers
 from tidegate.reconciler.start_workers import start_workers
 from tidegate.reconciler.stop_runners import stop_runners
 
@@ -39,6 +40,7 @@ REPAIRS: Sequence[Repair] = (
     release_queues,
     release_locks,
     start_workers,
+    start_update_workers,
     refresh_all_positions,
     restart_pull_requests,
     free_plan_slots,

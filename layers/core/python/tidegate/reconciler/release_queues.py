@@ -13,7 +13,7 @@ from tidegate.rules.errors import NotFound
 #: Workers in one run: Step Functions describes some ten executions a second for a whole account.
 WATCHED = 100
 #: The status of a started execution that Step Functions has deleted.
-_FORGOTTEN = "FORGOTTEN"
+FORGOTTEN = "FORGOTTEN"
 
 
 def release_queues(ports: Ports, turn: ReconcilerPass) -> int:
@@ -33,4 +33,4 @@ def _ending(ports: Ports, worker: Worker) -> str | None:
     try:
         return ports.workflows.ending(worker.execution)
     except NotFound:
-        return _FORGOTTEN if worker.started else None
+        return FORGOTTEN if worker.started else None
