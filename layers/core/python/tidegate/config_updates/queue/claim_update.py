@@ -23,6 +23,7 @@ from tidegate.config_updates.rules.queue import (
     Seen,
     UpdateHead,
     UpdateStep,
+    close_evicted,
     decide_move,
     ended,
     landed_with,
@@ -138,6 +139,8 @@ class _Look:
         self._record_landed(refs, updates, open_)
         if self.head.base != refs.default:
             self._record_commits_by_hand(refs, updates)
+        self.head, evicted = close_evicted(self.head, open_, ports.clock.now())
+        self.entries += evicted
         return Seen(refs, updates, open_, self._verdicts(updates), ports.clock.now(), _new_job())
 
     def _refs(self) -> Refs:

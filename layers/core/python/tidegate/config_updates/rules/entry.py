@@ -80,8 +80,8 @@ class UpdateEntry:
 
     @property
     def images_key(self) -> str:
-        """Where the announced image set is stored in the artifact bucket."""
-        return f"config-updates/{self.id}/images.json"
+        """Where the announced image set is stored in the artifact bucket: by its digest, so that none replaces it."""
+        return f"config-updates/{self.id}/{self.images}.json"
 
     @property
     def place(self) -> tuple[str, str]:

@@ -13,7 +13,7 @@ from enum import StrEnum
 
 from tidegate.config.rules.config_updates import ConfigUpdates, Supersede, Timeouts
 from tidegate.config_updates.rules.entry import EntryKind, EntryState, UpdateEntry
-from tidegate.config_updates.rules.landing import Move, Stacked, decide_landing
+from tidegate.config_updates.rules.landing import Landing, Move, Stacked, decide_landing
 from tidegate.config_updates.rules.verdicts import CommitVerdict, Verdict
 from tidegate.deploys.rules.queue import Worker
 from tidegate.roots.rules.root import worker_name
@@ -125,6 +125,15 @@ class Hold:
 
 
 @dataclass(frozen=True, slots=True)
+class Eviction:
+    """Who wants an entry out of the queue that is on the auto branch, or about to be."""
+
+    entry: str
+    by: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class SetState:
     """An image set: the newest sequence that was accepted, and its hold."""
 
@@ -148,8 +157,8 @@ class UpdateHead:
     ``stack`` is what is on the auto branch above ``base``, a commit of the default branch, from the lowest; ``auto`` is
     the commit to which Tidegate moved the branch last, empty before. ``waiting`` are the entries without a commit, in
     their order. ``asked`` tells that something may have happened that the worker has not seen. ``changed`` are entries
-    whose news are not published yet. ``token`` is that of a worker that waits. ``refusals`` counts how often in a row
-    the VCS provider has refused to move a branch.
+    whose news are not published yet. ``token`` is that of a worker that waits. ``evictions`` are carried out by its
+    next replays. ``refusals`` counts how often in a row the VCS provider has refused to move a branch.
     """
 
     repository: str
@@ -169,6 +178,7 @@ class UpdateHead:
     replaying: Replaying | None = None
     pause: Pause | None = None
     blocked: Blocked | None = None
+    evictions: tuple[Eviction, ...] = ()
     refusals: int = 0
 
     @property
@@ -244,12 +254,10 @@ def decide_move(head: UpdateHead, seen: Seen) -> NextMove:
     """Return the next step of the queue's worker. The head knows of the landed entries already."""
     if stopped := _stopped(head, seen):
         return stopped
-    head = _judged(head, seen.verdicts)
-    landing = decide_landing(
-        [Stacked(each.entry, each.verdict) for each in head.stack], land_over_red=seen.updates.land_over_red
-    )
+    head = _marked(_judged(head, seen.verdicts))
+    landing, evicted = _landing(head, seen.updates), _evicted_by_hand(head)
     if seen.refs.default != head.base or seen.refs.auto != head.auto or not seen.refs.auto:
-        return _replay(head, seen, Why.ALIGN, "The auto branch does not follow the default branch.")
+        return _replay(head, seen, Why.ALIGN, "The auto branch does not follow the default branch.", evicted)
     if landing.move is Move.LAND:
         land = next(each for each in head.stack if each.entry == landing.entry)
         return NextMove(UpdateStep.LAND, landing.reason, head, land=land, covered=landing.covered)
@@ -292,6 +300,37 @@ def _with_verdict(one: OnAuto, judged: CommitVerdict) -> OnAuto:
     return replace(one, verdict=judged.verdict, note=judged.reason, checks=checks)
 
 
+def _eviction(head: UpdateHead, entry: str) -> Eviction | None:
+    return next((each for each in head.evictions if each.entry == entry), None)
+
+
+def _evicted_by_hand(head: UpdateHead) -> str:
+    """Return the lowest entry on the auto branch that somebody evicts, empty if there is none."""
+    return next((each.entry for each in head.stack if _eviction(head, each.entry)), "")
+
+
+def _landing(head: UpdateHead, updates: ConfigUpdates) -> Landing:
+    if evicted := _evicted_by_hand(head):
+        return Landing(Move.EVICT, "Somebody evicted it.", evicted)
+    stacked = [Stacked(each.entry, each.verdict) for each in head.stack]
+    return decide_landing(stacked, land_over_red=updates.land_over_red)
+
+
+def _marked(head: UpdateHead) -> UpdateHead:
+    """Return the head without evictions that are done, and with who evicts as the stacked entries' notes."""
+    head = replace(head, evictions=tuple(each for each in head.evictions if each.entry in head.open))
+    stack = tuple(
+        replace(each, note=eviction_reason(found)) if (found := _eviction(head, each.entry)) else each
+        for each in head.stack
+    )
+    return replace(head, stack=stack)
+
+
+def eviction_reason(eviction: Eviction) -> str:
+    """Return why an entry has left the queue, as a sentence."""
+    return f"{eviction.by} evicted it."
+
+
 def _entering(head: UpdateHead, seen: Seen) -> tuple[str, ...]:
     """Return the waiting entries that no hold keeps back and no newer one supersedes, in their order."""
     old = superseded(head, seen.updates, seen.entries)
@@ -299,6 +338,7 @@ def _entering(head: UpdateHead, seen: Seen) -> tuple[str, ...]:
         each
         for each in head.waiting
         if each not in old
+        and not _eviction(head, each)
         and (seen.entries[each].kind is EntryKind.ROLLBACK or not head.set_state(seen.entries[each].image_set).hold)
     )
 
@@ -375,3 +415,16 @@ def ended(entry: UpdateEntry, state: EntryState, reason: str, now: datetime) -> 
 def without(head: UpdateHead, entries: Collection[str]) -> UpdateHead:
     """Return the head without waiting entries."""
     return replace(head, waiting=tuple(each for each in head.waiting if each not in entries)).about(*entries)
+
+
+def close_evicted(
+    head: UpdateHead, entries: Mapping[str, UpdateEntry], now: datetime
+) -> tuple[UpdateHead, list[UpdateEntry]]:
+    """Return the head without the waiting entries that somebody evicted during a replay, and these, ended.
+
+    Call it while no replay is in progress.
+    """
+    found = {each.entry: each for each in head.evictions if each.entry in head.waiting}
+    closed = [ended(entries[each], EntryState.EVICTED, eviction_reason(found[each]), now) for each in found]
+    left = tuple(each for each in head.evictions if each.entry not in found)
+    return replace(without(head, found), evictions=left), closed

@@ -1,0 +1,103 @@
+"""Promote to an environment by hand: what runs in the one before it. The caller has checked that the person may."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tidegate.config.rules.config_updates import DeclaredImageSet
+from tidegate.config_updates.promotions import review_promotions
+from tidegate.config_updates.queue.wake_worker import wake_worker
+from tidegate.config_updates.read_configuration import current_updates
+from tidegate.config_updates.rules.announcing import waits_for, with_entry
+from tidegate.config_updates.rules.answers import EntryDecision
+from tidegate.config_updates.rules.entry import RETRIABLE, EntryKind, UpdateEntry, entry_id
+from tidegate.config_updates.rules.environment import EnvironmentState, Landed
+from tidegate.config_updates.rules.promotion import Promotion, Stage
+from tidegate.config_updates.rules.queue import MOST_OPEN
+from tidegate.ports import Ports
+from tidegate.rules.decide_again import deciding_again
+
+_BEFORE = {
+    Stage.CHECKS: "its required checks have not passed",
+    Stage.TARGETS: "not all of its targets have deployed it",
+    Stage.SOAK: "it soaks",
+}
+
+
+def promote_to(ports: Ports, repository: str, image_set: str, environment: str, by: str) -> EntryDecision:
+    """Approve the promotion that waits for a person, or put one into the queue of what all targets before run.
+
+    ``environment`` is where the image set goes. Raise UnknownImageSet, UnknownEnvironment, and what ``current_updates``
+    raises. On Conflict or CloudUnavailable, call again.
+    """
+    current = current_updates(ports, repository)
+    current.environment(image_set, environment)
+    declared = current.image_set(image_set)
+    decision = deciding_again(lambda: _promote(ports, repository, declared, environment, by))
+    if decision.done and decision.entry is None:
+        review_promotions(ports, repository)
+    elif decision.done:
+        wake_worker(ports, repository)
+    return decision
+
+
+def _promote(ports: Ports, repository: str, declared: DeclaredImageSet, name: str, by: str) -> EntryDecision:
+    names = [each.name for each in declared.environments]
+    if names.index(name) == 0:
+        return EntryDecision(
+            False, f"{name} is the first environment of {declared.name}: images enter it when announced."
+        )
+    before = names[names.index(name) - 1]
+    of_it = [
+        each
+        for each in ports.config_updates.open_promotions(repository)
+        if each.image_set == declared.name and each.following is not None and each.following.name == name
+    ]
+    if waiting := next((each for each in of_it if each.stage is Stage.AFTER), None):
+        return _approve(ports, waiting, by)
+    state = ports.config_updates.environment(repository, declared.name, before)
+    running = [each for each in of_it if each.stage in _BEFORE]
+    if running or state.newest is None or state.complete != state.newest.identity:
+        why = _BEFORE[running[0].stage if running else Stage.TARGETS]
+        return EntryDecision(False, f"The image set of {before} cannot be promoted yet: {why}.")
+    return _enqueue(ports, state, state.newest, name, by)
+
+
+def _approve(ports: Ports, waiting: Promotion, by: str) -> EntryDecision:
+    if waiting.approved_by:
+        return EntryDecision(False, f"{waiting.approved_by} has promoted it already. {waiting.reason}".rstrip())
+    ports.config_updates.save_promotion(replace(waiting, approved_by=by))
+    return EntryDecision(True, f"{by} promotes the image set of {waiting.environment}.")
+
+
+def _enqueue(ports: Ports, source: EnvironmentState, what: Landed, name: str, by: str) -> EntryDecision:
+    store, repository = ports.config_updates, source.repository
+    newest = store.environment(repository, source.image_set, name).newest
+    if newest is not None and newest.identity == what.identity:
+        return EntryDecision(False, f"{name} has the image set of {source.name} already.")
+    entry = promotion_entry(source, what, name, by, ports)
+    known = store.entries(repository, [entry.id]).get(entry.id)
+    if known is not None:
+        again = f" Retry it: tidegate updates retry {repository} {known.id}" if known.state in RETRIABLE else ""
+        return EntryDecision(False, f"That promotion exists; it is {known.state.value}.{again}", known)
+    head = store.head(repository)
+    if len(head.open) >= MOST_OPEN:
+        return EntryDecision(False, f"The queue holds {MOST_OPEN} entries, which is the limit. Evict some first.")
+    store.commit(head, with_entry(head, entry), [entry])
+    return EntryDecision(True, f"It is in the queue. {waits_for(head, entry)}".rstrip(), entry)
+
+
+def promotion_entry(source: EnvironmentState, what: Landed, to: str, by: str, ports: Ports) -> UpdateEntry:
+    """Return the entry that promotes an image set of ``source`` to another environment: one for each landing."""
+    return UpdateEntry(
+        id=entry_id(EntryKind.PROMOTION, source.repository, source.image_set, to, what.commit),
+        repository=source.repository,
+        image_set=source.image_set,
+        environment=to,
+        kind=EntryKind.PROMOTION,
+        requested_at=ports.clock.now(),
+        by=by,
+        app_sha=what.app_sha,
+        source_sha=what.commit,
+        source_environment=source.name,
+    )

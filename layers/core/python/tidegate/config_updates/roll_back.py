@@ -1,0 +1,90 @@
+"""Roll an environment back to an earlier image set. The caller has checked that the person may.
+
+It enters the queue and is tested like any other; the set is held, so that nothing newer follows it by itself.
+"""
+
+from __future__ import annotations
+
+from tidegate.config_updates.hold import with_hold
+from tidegate.config_updates.queue.wake_worker import wake_worker
+from tidegate.config_updates.read_configuration import current_updates
+from tidegate.config_updates.rules.announcing import waits_for, with_entry
+from tidegate.config_updates.rules.answers import EntryDecision
+from tidegate.config_updates.rules.entry import RETRIABLE, EntryKind, UpdateEntry, entry_id
+from tidegate.config_updates.rules.environment import EnvironmentState, Landed
+from tidegate.config_updates.rules.queue import MOST_OPEN, Hold
+from tidegate.ports import Ports
+from tidegate.rules.decide_again import deciding_again
+
+#: Characters that tell a commit at least, as in git.
+_SHORTEST = 7
+#: Commits that a refusal lists.
+_LISTED = 5
+
+
+def roll_back(ports: Ports, repository: str, image_set: str, environment: str, by: str, to: str = "") -> EntryDecision:
+    """Put an earlier image set of an environment into the queue, and hold the set.
+
+    ``to`` is the commit of the default branch with which that image set landed, or the beginning of it; without it, the
+    one before the newest. Raise UnknownImageSet, UnknownEnvironment, and what ``current_updates`` raises. On Conflict
+    or CloudUnavailable, call again.
+    """
+    current_updates(ports, repository).environment(image_set, environment)
+    decision = deciding_again(lambda: _roll_back(ports, repository, (image_set, environment), by, to))
+    if decision.done:
+        wake_worker(ports, repository)
+    return decision
+
+
+def _roll_back(ports: Ports, repository: str, place: tuple[str, str], by: str, to: str) -> EntryDecision:
+    head, state = ports.config_updates.head(repository), ports.config_updates.environment(repository, *place)
+    found = _earlier(state, to)
+    if state.newest is None or not isinstance(found, Landed):
+        return EntryDecision(False, str(found))
+    entry = _entry(state, state.newest, found, by, ports)
+    known = ports.config_updates.entries(repository, [entry.id]).get(entry.id)
+    if known is not None:
+        again = f" Retry it: tidegate updates retry {repository} {known.id}" if known.state in RETRIABLE else ""
+        return EntryDecision(False, f"{known.by} asked for that before; it is {known.state.value}.{again}", known)
+    if len(head.open) >= MOST_OPEN:
+        return EntryDecision(False, f"The queue holds {MOST_OPEN} entries, which is the limit. Evict some first.")
+    after = with_entry(head, entry)
+    if head.set_state(entry.image_set).hold is None:
+        reason = f"{entry.environment} is rolled back to {found.commit[:10]}."
+        after = with_hold(after, entry.image_set, Hold(by, entry.requested_at, reason))
+    ports.config_updates.commit(head, after, [entry])
+    told = f"{entry.environment} goes back to {found.commit[:10]}, and {entry.image_set} is held."
+    return EntryDecision(True, f"{told} {waits_for(head, entry)}".rstrip(), entry)
+
+
+def _earlier(state: EnvironmentState, to: str) -> Landed | str:
+    """Return the image set to go back to, or why there is none."""
+    earlier = state.landed[1:]
+    if not earlier:
+        return f"Tidegate knows no earlier image set of {state.name}."
+    if not to:
+        return earlier[0]
+    if state.newest is not None and len(to) >= _SHORTEST and state.newest.commit.startswith(to):
+        return f"{state.name} has the image set of {to} now."
+    found = [each for each in earlier if len(to) >= _SHORTEST and each.commit.startswith(to)]
+    if len(found) == 1:
+        return found[0]
+    known = ", ".join(each.commit[:10] for each in earlier[:_LISTED])
+    return f"No earlier image set of {state.name} landed with the commit {to}. The last ones landed with: {known}."
+
+
+def _entry(state: EnvironmentState, newest: Landed, found: Landed, by: str, ports: Ports) -> UpdateEntry:
+    # What it goes back from is part of it: going back again, after something else has landed, is another request.
+    what = state.image_set, state.name, newest.commit, found.commit
+    return UpdateEntry(
+        id=entry_id(EntryKind.ROLLBACK, state.repository, *what),
+        repository=state.repository,
+        image_set=state.image_set,
+        environment=state.name,
+        kind=EntryKind.ROLLBACK,
+        requested_at=ports.clock.now(),
+        by=by,
+        app_sha=found.app_sha,
+        source_sha=found.commit,
+        source_environment=state.name,
+    )
