@@ -10,10 +10,10 @@ from tidegate.pull_requests.keep_check_run import is_check_run_open, show_check_
 from tidegate.rules.errors import NotFound
 
 
-def publish_entry(ports: Ports, repository: str, entry: str) -> None:
+def publish_entry(ports: Ports, repository: str, entry: str, notice: str = "") -> None:
     """Show how far an entry is, on its commit. Without one there is nothing to show: pages and commands tell then.
 
-    Raise ForgeUnavailable and ForgeRefused.
+    ``notice`` answers a button without effect. Raise ForgeUnavailable and ForgeRefused.
     """
     head = ports.config_updates.head(repository)
     with suppress(NotFound):
@@ -25,4 +25,4 @@ def publish_entry(ports: Ports, repository: str, entry: str) -> None:
                 show_check_run(ports, repository, render_replaced(one, old, sha))
         if sha and (on_auto or one.is_ended):
             url = f"{ports.web_url}/config-updates/{repository}" if ports.web_url else None
-            show_check_run(ports, repository, render_entry(EntryView(one, head, on_auto, url)))
+            show_check_run(ports, repository, render_entry(EntryView(one, head, on_auto, url, notice)))

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from tidegate.config_updates.answer_entry_button import answer_entry_button
+from tidegate.config_updates.texts.check_run import CHECK_RUN, entry_of
 from tidegate.deploys.authorize import may_act
 from tidegate.deploys.cancel_deployment import cancel_deployment
 from tidegate.deploys.queue.unlock import unlock_queue
@@ -59,6 +61,8 @@ class ButtonClick:
 
 def answer_button(ports: Ports, press: ButtonClick) -> str:
     """Do the button's action, or refuse. Return the result, in a few words, for the log."""
+    if press.name == CHECK_RUN and (entry := entry_of(press.external_id)):
+        return answer_entry_button(ports, press.repository, entry, press.identifier, press.by)
     deployment = _deployment(ports, press)
     if deployment is None:
         return _refuse_foreign(ports, press)

@@ -35,12 +35,16 @@ _TITLES = {
 
 @dataclass(frozen=True, slots=True)
 class EntryView:
-    """An entry, its place on the auto branch (None once it is off), and the URL of the repository's page, if any."""
+    """An entry, its place on the auto branch (None once it is off), and the URL of the repository's page, if any.
+
+    ``notice`` answers a button without effect.
+    """
 
     entry: UpdateEntry
     head: UpdateHead
     on_auto: OnAuto | None
     url: str | None = None
+    notice: str = ""
 
 
 def external_id(entry: str, sha: str) -> str:
@@ -51,7 +55,7 @@ def external_id(entry: str, sha: str) -> str:
 def entry_of(identifier: str) -> str | None:
     """Return the entry that a check run shows; None if it is none of a config update."""
     name, _, sha = identifier.removeprefix(_PREFIX).partition("-")
-    return name if identifier.startswith(_PREFIX) and len(sha) == _SHORT else None
+    return name if identifier.startswith(_PREFIX) and sha else None
 
 
 def subject(entry: UpdateEntry) -> str:
@@ -68,7 +72,12 @@ def render_entry(view: EntryView) -> CheckRun:
     """Return the check run of an entry that has a commit."""
     entry, one = view.entry, view.on_auto
     sha = one.sha if one else entry.commit
-    paragraphs = [f"**{escaped(subject(entry))}**, {_asked(entry)}.", *(_waiting(view, one) if one else _ended(entry))]
+    notice = [f"**{escaped(view.notice)}**"] if view.notice else []
+    paragraphs = [
+        *notice,
+        f"**{escaped(subject(entry))}**, {_asked(entry)}.",
+        *(_waiting(view, one) if one else _ended(entry)),
+    ]
     return CheckRun(
         name=CHECK_RUN,
         sha=sha,
