@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tidegate_cli.configuration import FILE
 from tidegate_cli.problems import NotFound, Refused
 
 if TYPE_CHECKING:
@@ -25,7 +26,10 @@ _REMOTE = re.compile(r"[:/]([A-Za-z0-9_.-]{1,100}/[A-Za-z0-9_.-]{1,100}?)(\.git)
 
 
 class Checkout:
-    """The port ``PushedTrees`` on a working tree. What git ignores is no part of it. A file's id is its path."""
+    """The port ``PushedTrees`` on a working tree. What git ignores is no part of it. A file's id is its path.
+
+    ``top`` is the directory that stands for the repository's top: that of the configuration file.
+    """
 
     changes: Sequence[FileChange] = ()
     before_is_known = False
@@ -101,14 +105,42 @@ class Checkout:
         modules = self.modules
         return with_engine_files(configured, modules.engine_files, loaded.limits, modules.required)
 
+    def refused(self, found: FoundRoots, configured: ConfiguredRoots) -> dict[str, str]:
+        """Return by name why roots cannot be deployed until somebody corrects the file."""
+        gone = {
+            root.name: f"Its directory {root.dir} does not exist, or has no Terraform files." for root in found.gone
+        }
+        return {**configured.refused, **gone}
+
+    @property
+    def warning(self) -> str:
+        """A sentence if Tidegate does not read the file where it is; else empty."""
+        if (self.top / ".git").exists():
+            return ""
+        return (
+            f"{self.top / FILE}: Tidegate reads only the one at the top of a repository. Here its directory counts as "
+            "the top."
+        )
+
 
 def checkout_around(place: Path) -> Checkout | None:
-    """Return the repository that holds a directory or file, None where there is none."""
-    start = place.resolve()
+    """Return the checkout that holds a directory, None outside of git.
+
+    Its top is the nearest directory upwards with a ``tidegate.yaml``, or the repository's top if there is none.
+    """
+    start, top = place.resolve(), None
     for directory in (start, *start.parents):
+        if top is None and (directory / FILE).is_file():
+            top = directory
         if (directory / ".git").exists():
-            return Checkout(directory)
+            return Checkout(top or directory)
     return None
+
+
+def own_file() -> Path:
+    """Return the file that commands read if none is named: that of the checkout around, or the one here."""
+    found = checkout_around(Path.cwd())
+    return Path(os.path.relpath(found.top / FILE)) if found else Path(FILE)
 
 
 def the_checkout(place: Path) -> Checkout:

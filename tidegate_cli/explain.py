@@ -29,7 +29,7 @@ _What = Annotated[
 ]
 _File = Annotated[
     Path | None,
-    typer.Option("--file", metavar="FILE", help="The file to read. Default: tidegate.yaml of the checkout."),
+    typer.Option("--file", metavar="FILE", help="The file to read. Default: the nearest tidegate.yaml upwards."),
 ]
 _Branch = Annotated[
     str | None, typer.Option("--branch", metavar="BRANCH", help="Assume this branch. Default: the current one.")
@@ -55,14 +55,16 @@ def explain(
     from tidegate_cli.explain_roots import reasons
 
     checkout = the_checkout(Path.cwd())
+    screen.note("" if file else checkout.warning)
     loaded, shown = loaded_of_checkout(file, checkout.top, checkout.repository, _COMMAND)
     found = checkout.found(loaded)
     configured = checkout.configured(loaded, checkout.branch if branch is None else branch)
     modules = checkout.modules
     why = reasons(modules, loaded, found)
-    chosen, others = _chosen(checkout, what, found.roots, list(why.others))
+    chosen, others = _chosen(checkout, what, [*found.roots, *found.gone], list(why.others))
     no_roots = {place: why.others[place] for place in others}
-    refused = {root.name: configured.refused[root.name] for root in chosen if root.name in configured.refused}
+    names = {root.name for root in chosen}
+    refused = {name: reason for name, reason in checkout.refused(found, configured).items() if name in names}
     left_out = {root.name: configured.left_out[root.name] for root in chosen if root.name in configured.left_out}
     explained = [
         explain_presenter.Explained(

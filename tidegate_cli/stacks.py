@@ -38,7 +38,10 @@ _Repository = Annotated[
         help="The newest change of this repository.",
     ),
 ]
-_File = Annotated[Path | None, typer.Option("--file", metavar="FILE", help="The stacks that this file configures.")]
+_File = Annotated[
+    Path | None,
+    typer.Option("--file", metavar="FILE", help="The stacks of this file. Default: the nearest tidegate.yaml upwards."),
+]
 
 
 def stacks(
@@ -73,10 +76,10 @@ def _shown(found: ChangeModel) -> tuple[Any, RenderableType]:
 def _configured(file: Path | None) -> tuple[Any, RenderableType]:
     from tidegate.changes.rules.stack import resolve_stacks
     from tidegate_cli import stacks_presenter
-    from tidegate_cli.checkout import checkout_around
-    from tidegate_cli.configuration import FILE, loaded_from
+    from tidegate_cli.checkout import checkout_around, own_file
+    from tidegate_cli.configuration import loaded_from
 
-    named = file or Path(FILE)
+    named = file or own_file()
     checkout = checkout_around(named.parent)
     loaded = loaded_from(named, checkout.repository if checkout else "owner/repository", "tidegate stacks --file FILE")
     leaves = resolve_stacks([each.definition for each in loaded.stacks])

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 _REPOSITORY = "owner/repository"
 
 
+_File = Annotated[
+    Path | None, typer.Argument(metavar="FILE", help="The file. Default: the nearest tidegate.yaml upwards.")
+]
 _Organization = Annotated[
     Path | None,
     typer.Option(
@@ -31,7 +34,7 @@ _Organization = Annotated[
 
 
 def validate(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file.", show_default=True)] = Path("tidegate.yaml"),
+    file: _File = None,
     *,
     organization: _Organization = None,
     schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema for editors.")] = False,
@@ -51,7 +54,9 @@ def validate(
         return
     from tidegate.config.loaded import LoadedConfiguration
     from tidegate.config.loader import always_reviewed, examine_configuration
+    from tidegate_cli.checkout import own_file
 
+    file = file or own_file()
     around = always_reviewed()
     if organization is not None:
         around = checked(organization, content_of(organization, "tidegate validate --organization FILE"))
@@ -79,18 +84,19 @@ class _Roots:
 
 
 def _roots(file: Path, loaded: LoadedConfiguration) -> _Roots:
-    """Return what the file means for roots; nothing where it does not stand at the top of a checkout."""
+    """Return what the file means for roots; nothing where it is not the file of a checkout."""
+    from tidegate_cli import screen
     from tidegate_cli.checkout import checkout_around
     from tidegate_cli.root_warnings import root_warnings
 
     checkout = checkout_around(file.parent)
     if checkout is None or file.resolve() != checkout.top / FILE:
         return _Roots()
+    screen.note(checkout.warning)
     found = checkout.found(loaded)
     configured = checkout.configured(loaded, checkout.branch)
-    gone = {root.name: f"Its directory {root.dir} has no module." for root in found.gone}
     warned = root_warnings(checkout, loaded, configured)
-    return _Roots(len(found.roots), configured.refused, {**configured.left_out, **gone}, warned)
+    return _Roots(len(found.roots), checkout.refused(found, configured), configured.left_out, warned)
 
 
 def _document(file: Path, found: LoadedConfiguration | list[InvalidConfiguration], roots: _Roots) -> dict[str, Any]:

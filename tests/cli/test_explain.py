@@ -154,6 +154,24 @@ def test_paths_are_those_of_the_directory_that_one_is_in(checkout, tidegate, mon
     assert [root["name"] for root in explained(tidegate, "dev")["roots"]] == ["live/dev"]
 
 
+def test_commands_read_the_nearest_file_upwards_and_its_directory_stands_for_the_top(checkout, tidegate, monkeypatch):
+    (checkout / "live" / "tidegate.yaml").write_text("dirs: {dev: {tags: [nearest]}}\n")
+    (checkout / "live" / "deeper").mkdir()
+    monkeypatch.chdir(checkout / "live" / "deeper")
+    result = tidegate("explain", "--json")
+    (root,) = json.loads(result.stdout)["roots"]
+    assert (root["name"], "nearest" in root["tags"]) == ("dev", True)
+    assert "Tidegate reads only the one at the top of a repository" in " ".join(result.stderr.split())
+    result = tidegate("validate")
+    assert "../tidegate.yaml is valid: 1 root in this checkout" in result.stdout
+    assert "only the one at the top" in " ".join(result.stderr.split())
+    assert json.loads(tidegate("stacks", "--json").stdout)["file"] == "../tidegate.yaml"
+    (checkout / "live" / "tidegate.yaml").unlink()
+    result = tidegate("validate")
+    assert "../../tidegate.yaml is valid: 4 roots in this checkout" in result.stdout
+    assert result.stderr == ""
+
+
 def test_what_is_no_root_is_not_found_and_the_nearest_is_told(checkout, tidegate, tmp_path):
     result = tidegate("explain", "live/prd")
     assert (result.exit_code, "live/prod" in result.output) == (3, True)
@@ -201,8 +219,18 @@ def test_validate_counts_the_roots_of_a_checkout_and_warns_of_those_that_never_r
     assert result.exit_code == 0
     assert "! live/other: It is in no stack" in result.output
     assert "tidegate.yaml is valid: 4 roots in this checkout." in result.output
-    (checkout / "tidegate.yaml").write_text("dirs: {live/none: }\n")
-    assert "! live/none: Its directory live/none has no module." in tidegate("validate").output
+
+
+def test_a_declared_root_without_a_directory_is_refused_by_explain_and_by_validate(checkout, tidegate):
+    (checkout / "tidegate.yaml").write_text("dirs: {live/none: , live/dev: }\n")
+    words = "Its directory live/none does not exist, or has no Terraform files."
+    for command in (["validate"], ["explain"], ["explain", "live/none"]):
+        result = tidegate(*command)
+        assert (result.exit_code, words in result.stdout) == (1, True), result.output
+        assert "live/none" in result.stdout.replace(words, "")
+    assert "is valid" not in tidegate("validate").stdout
+    assert tidegate("explain", "live/dev").exit_code == 0
+    assert list(json.loads(tidegate("validate", "--json").stdout)["refused"]) == ["live/none"]
 
 
 def test_a_file_that_is_not_the_checkouts_own_is_checked_by_itself(checkout, tidegate):

@@ -105,9 +105,9 @@ def test_every_example_of_the_reference_is_a_file_in_order(validate):
 
 
 @pytest.mark.parametrize("name", ["sample", "promotion"])
-def test_the_examples_are_in_order_and_mislead_nobody(name):
+def test_the_examples_are_in_order_and_mislead_nobody(validate, name):
     example = Path(__file__).parents[2] / "examples" / name / "tidegate.yaml"
-    result = CliRunner().invoke(app, ["validate", str(example)])
+    result = validate(example.read_text(encoding="utf-8"))
     assert result.exit_code == 0
     assert "! " not in result.output
 
