@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
@@ -12,7 +12,7 @@ from tidegate_cli.api_client import ApiClient
 from tidegate_cli.problems import NotFound, Problem, WrongUsage
 
 if TYPE_CHECKING:
-    from tidegate.web.models import DeploymentDetails
+    from tidegate.web.models import DeploymentBrief, DeploymentDetails
 
 _JOB = re.compile(r"(?P<deployment>.+)-(?P<kind>plan|apply|speculate)-[0-9]+")
 #: What short ids are looked for in: the newest deployments of this many repositories.
@@ -65,8 +65,11 @@ def repository(text: str) -> str:
     return text
 
 
-def find_deployment(client: ApiClient, text: str) -> DeploymentDetails:
-    """Return the deployment with this id, or the only one whose id begins or ends so. Raise NotFound, WrongUsage."""
+def find_deployment(client: ApiClient, text: str, states: Container[str] = ()) -> DeploymentDetails:
+    """Return the deployment with this id, or the only one whose id begins or ends so. Raise NotFound, WrongUsage.
+
+    Of several of one root, return the only one in one of ``states``.
+    """
     wanted = id_in(text)
     if not wanted or "/" in wanted:
         raise WrongUsage(f"{text!r} is not a deployment's id.", "tidegate status OWNER/NAME shows the ids.")
@@ -80,11 +83,15 @@ def find_deployment(client: ApiClient, text: str) -> DeploymentDetails:
             raise NotFound(
                 f"There is no deployment {wanted}, or you may not see it.", "tidegate status OWNER/NAME shows the ids."
             ) from None
-    if len(alike) > 1:
+    meant = [each for each in alike if each.state in states] if len({each.root for each in alike}) == 1 else []
+    if len(alike) > 1 and len(meant) != 1:
+        from tidegate_cli import screen
+
+        listed = (f"{each.id}  {screen.state(each.state)}" for each in alike[:10])
         raise WrongUsage(
-            f"{wanted} matches several deployments.", "\n".join(["Give more characters of the id:", *alike[:10]])
+            f"{wanted} matches several deployments.", "\n".join(["Give more characters of the id:", *listed])
         )
-    return client.deployment(alike[0])
+    return client.deployment((meant or alike)[0].id)
 
 
 def _no_deployment(job: str) -> NotFound:
@@ -95,13 +102,13 @@ def _no_deployment(job: str) -> NotFound:
     return NotFound(f"{job} is a job's id, not a deployment's.", "\n".join(hints))
 
 
-def _alike(client: ApiClient, wanted: str) -> list[str]:
-    ids: dict[str, None] = {}
+def _alike(client: ApiClient, wanted: str) -> list[DeploymentBrief]:
+    found: dict[str, DeploymentBrief] = {}
     for known in client.repositories()[:_REPOSITORIES]:
         for deployment in client.deployments(known.name, limit=_DEPLOYMENTS):
             if deployment.id.startswith(wanted) or deployment.id.endswith(wanted):
-                ids[deployment.id] = None
-    return list(ids)
+                found[deployment.id] = deployment
+    return list(found.values())
 
 
 def check_root(client: ApiClient, repository: str, root: str) -> None:

@@ -70,7 +70,9 @@ for _command in (
     logs,
 ):
     app.command(cls=Command, rich_help_panel="Deploying")(_command)
-app.command("confirm", cls=Command, rich_help_panel="Deploying")(approve)  # The word of buttons and pages.
+app.command(
+    "confirm", cls=Command, rich_help_panel="Deploying", help="The same as approve: the word of buttons and comments."
+)(approve)
 for _looking in (validate, explain, convert):
     app.command(cls=Command, rich_help_panel="Configuring")(_looking)
 app.add_typer(policy.app, name="policy", rich_help_panel="Configuring")

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 #: States of deployments that wait for others of their change.
 _AT_A_GATE = frozenset({"gated", "blocked"})
+#: States of deployments that wait for the answer ``approve`` or ``reject``.
+_WAITS = frozenset({"awaiting_review", "awaiting_requirements"})
 
 
 def approve(
@@ -96,7 +98,7 @@ def _review(
     check_timeout(timeout, wait=wait)
     console = screen.console(stderr=json)
     with open_client(url, person) as client:
-        found = lookup.find_deployment(client, text)
+        found = lookup.find_deployment(client, text, _WAITS if decision in {"approve", "reject"} else ())
         done = client.gate(found.id, decision, reason) if reason else _answered(client, found, decision)
         after = done.deployment
         console.print(screen.text(done.message))

@@ -148,6 +148,27 @@ def test_an_approval_can_wait_for_the_apply(api, tidegate):
     assert json.loads(result.stdout)["deployment"]["state"] == "apply_failed"
 
 
+@pytest.mark.parametrize(
+    ("other", "code"),
+    [
+        ({"state": "applied"}, 0),
+        ({"state": "awaiting_review"}, 2),
+        ({"state": "applied", "root": "orders-eu"}, 2),
+    ],
+)
+def test_of_several_deployments_of_a_root_the_one_that_waits_for_an_answer_is_meant(api, tidegate, other, code):
+    listed = [brief(), brief(id="orders-9999999-x", **other)]
+    api.answers |= {
+        "GET /api/v1/repositories": {"repositories": [{"name": "acme/live"}]},
+        "GET /api/v1/deployments": {"deployments": listed, "next": None},
+        f"GET /api/v1/deployments/{ID}": details(),
+        f"POST /api/v1/deployments/{ID}/review": {"message": "Done.", "deployment": brief(state="approved")},
+    }
+    for decision in ("approve", "confirm", "reject"):
+        assert tidegate(decision, "orders").exit_code == code
+    assert tidegate("cancel", "orders").exit_code == 2
+
+
 @pytest.mark.parametrize(("was_locked", "said"), [(True, "Unlocked"), (False, "It was not locked")])
 def test_unlock_says_whether_there_was_a_lock(api, tidegate, was_locked, said):
     api.answers["POST /api/v1/queue/unlock"] = {"unlocked": was_locked, "message": ""}

@@ -98,12 +98,16 @@ def test_a_deployment_is_found_by_the_beginning_or_the_end_of_its_id(api, tidega
         assert json.loads(tidegate("status", short, "--json").stdout)["id"] == "orders-0123456-0a1b2c3d4e5f"
 
 
-def test_a_beginning_that_several_ids_have_is_refused_with_those_ids(api, tidegate):
+def test_a_beginning_that_several_ids_have_is_refused_with_those_ids_and_their_states(api, tidegate):
     with_roots(api)
-    api.answers["GET /api/v1/deployments"] = {"deployments": [brief(), brief(id="orders-9999999-x")], "next": None}
+    api.answers["GET /api/v1/deployments"] = {
+        "deployments": [brief(state="applying"), brief(id="orders-9999999-x", state="applied")],
+        "next": None,
+    }
     result = tidegate("status", "orders")
     assert result.exit_code == 2
-    assert "orders-9999999-x" in result.stderr
+    assert "orders-0123456-0a1b2c3d4e5f  ◕ applying" in result.stderr
+    assert "orders-9999999-x  ✔ applied" in result.stderr
 
 
 def test_who_gives_a_job_for_a_deployment_is_told_what_shows_it(api, tidegate):
