@@ -75,11 +75,16 @@ def test_anchors_and_a_byte_order_mark_are_fine():
 @pytest.mark.parametrize(
     ("text", "line", "column", "words"),
     [
-        ("version: 1\nrots: []\n", 2, 1, ["unknown key 'rots'", "Did you mean 'roots'?", "engine"]),
+        ("version: 1\nrots: []\n", 2, 1, ["unknown key 'rots'", "Did you mean 'roots'? docs/configuration.md lists"]),
         ("version: 1\nroots:\n  - dri: a\n", 3, 5, ["missing key 'dir'"]),
-        ("version: 1\nroots:\n  - dir: a\n    wrokspace: x\n", 4, 5, ["Did you mean 'workspace'?", "when_modified"]),
-        ("version: 1\nengine:\n  nam: tofu\n", 3, 3, ["Did you mean 'name'?", "Allowed keys: name, version"]),
-        ("version: 1\ndirs:\n  a:\n    workspaces:\n      x: {y: 1}\n", 5, 11, ["unknown key 'y'"]),
+        ("version: 1\nroots:\n  - dir: a\n    wrokspace: x\n", 4, 5, ["Did you mean 'workspace'?"]),
+        ("version: 1\nengine:\n  nam: tofu\n", 3, 3, ["Did you mean 'name'?"]),
+        (
+            "version: 1\ndirs:\n  a:\n    workspaces:\n      x: {y: 1}\n",
+            5,
+            11,
+            ["unknown key 'y'", "Allowed keys: name, tags"],
+        ),
         ("version: 1\nwhen_modified: {file_paterns: []}\n", 2, 17, ["Did you mean 'file_patterns'?"]),
         ("version: 2\n", 1, 10, ["'2'", "version: 1"]),
         ("version: 1\nroots: {}\n", 2, 8, ["It should be a list"]),

@@ -145,7 +145,8 @@ def _parts(content: Any) -> Container[str | int]:
 def _unknown_key(document: Document, path: Path, allowed: Sequence[str]) -> InvalidConfiguration:
     key = str(path[-1])
     near = nearest(key, allowed)
-    advice = (f"Did you mean {near!r}? " if near else "") + f"Allowed keys: {', '.join(allowed)}"
+    known = "docs/configuration.md lists all keys"
+    advice = f"Did you mean {near!r}? {known}" if near else f"Allowed keys: {', '.join(allowed)}"
     return document.refusal((*path, KEY), f"unknown key {_shown(key)}", advice)
 
 

@@ -101,14 +101,19 @@ def _is_pattern(pattern: str) -> bool:
 def as_list(value: Any) -> Any:
     """Refuse a text where a list is needed, with the list that was probably meant."""
     if isinstance(value, str):
-        words = [word for word in re.split(r"[\s,\[\]]+", value[:_SHOWN_WORDS]) if word]
+        words = [_in_yaml(word) for word in re.split(r"[\s,\[\]]+", value[:_SHOWN_WORDS]) if word]
         raise refused(f"{shown(value)} is a string, but a list is needed", f"Write [{', '.join(words)}]")
     return value
 
 
+def _in_yaml(word: str) -> str:
+    """Return a text as an item of a list in YAML."""
+    return word if re.fullmatch(r"[\w./](?:[\w./*-]|:\w)*", word) else shown(word)
+
+
 def when_alone(value: Any) -> Any:
-    """Take a list, the short form of ``when_modified``, as its patterns alone."""
-    return {"file_patterns": value} if isinstance(value, list) else value
+    """Take a list, the short form of ``when_modified``, as its patterns alone: a text is refused as theirs."""
+    return {"file_patterns": value} if isinstance(value, list | str) else value
 
 
 def query_alone(value: Any) -> Any:
