@@ -16,7 +16,7 @@ def test_the_demo_deploys_two_roots_and_takes_a_pull_request_through_a_policy_wi
     output = io.StringIO()
     acts.play(tidegate.cloud, Console(file=output, width=120))
     shown = output.getvalue()
-    for word in ("network", "orders", "aws_vpc.main", "aws_sns_topic.orders", "RUNNING, then SUCCESS"):
+    for word in ("network", "orders", "aws_vpc.main", "aws_sns_topic.orders", "audited as RUNNING, then SUCCESS"):
         assert word in shown
     told = iter(shown.splitlines())
     for sentence in (
@@ -28,8 +28,8 @@ def test_the_demo_deploys_two_roots_and_takes_a_pull_request_through_a_policy_wi
         "✓  tidegate/plan",
         "updated its comment",
         "maintainer merged it into main",
-        "reviewer pressed Confirm on tidegate/deploy: network",
-        "/pulls/demo/sample/2",
+        "reviewer clicked Confirm on tidegate/deploy: network",
+        "network once more in",
     ):
         assert any(sentence in line for line in told), f"{sentence} is not where it belongs"
     assert "<details" not in shown

@@ -36,9 +36,7 @@ def main() -> int:
     finally:
         cloud.stop()
     console.print(f"[bold green]Everything is applied.[/] It took {time.monotonic() - began:.0f} s in total.")
-    console.print(
-        "`tidegate local up` keeps a local cloud running: push, open pull requests and press buttons there yourself."
-    )
+    console.print("The demo's local cloud is stopped. To use one yourself, follow docs/start.md.")
     return 0
 
 

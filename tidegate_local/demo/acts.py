@@ -1,4 +1,4 @@
-"""The demo: its two scenarios, and links to their results."""
+"""The demo: its two scenarios, and their results."""
 
 from __future__ import annotations
 
@@ -14,12 +14,8 @@ def play(cloud: LocalCloud, console: Console) -> None:
     stage = Stage(cloud, console)
     first = deploys.play(stage)
     console.print()
-    told = pull_request.play(stage)
+    second = pull_request.play(stage)
     console.print()
-    console.rule("[bold]Pages of this run (the local cloud stops with the demo)")
-    for line in (
-        *deploys.where_to_look(stage, first),
-        *pull_request.where_to_look(stage, told),
-        *deploys.where_to_look(stage, told.deploys, " once more"),
-    ):
-        console.print(line, soft_wrap=True)
+    console.rule("[bold]What was applied")
+    for line in (*deploys.results(stage, first), *deploys.results(stage, second, " once more")):
+        stage.say(line)

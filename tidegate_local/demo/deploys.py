@@ -10,7 +10,6 @@ from typing import Any
 from rich.console import Console
 from rich.panel import Panel
 from rich.syntax import Syntax
-from rich.text import Text
 
 from tidegate_local.demo.followed import Followed, follow
 from tidegate_local.demo.stage import REPOSITORY, SAMPLE, DemoFailed, Stage
@@ -52,7 +51,7 @@ def deployed(stage: Stage, sha: str, roots: Iterable[str]) -> Sequence[Followed]
                 console.print(plan_panel(one))
                 reviewer.press(REPOSITORY, one.check_run["id"], "Confirm")
                 confirmed.add(one.name)
-                console.print(f"[bold green]✓[/] reviewer pressed [bold]Confirm[/] on {one.name}", highlight=False)
+                console.print(f"[bold green]✓[/] reviewer clicked [bold]Confirm[/] on {one.name}", highlight=False)
 
     follow(stage, sha, followed, review)
     check(stage, followed)
@@ -86,35 +85,11 @@ def managed(stage: Stage, root: str) -> Sequence[str]:
     return [f"{item['type']}.{item['name']}" for item in state["resources"] if item["mode"] == "managed"]
 
 
-def where_to_look(stage: Stage, followed: Iterable[Followed], what: str = "") -> Iterator[Text]:
-    """Yield where the log, the plan, the execution history and the audit messages of each deploy are.
-
-    ``what`` tells deploys of the same root apart.
-    """
-    info = stage.cloud.info
-    executions = stage.cloud.client("stepfunctions").list_executions(
-        stateMachineArn=info["state_machines"]["terraform"]
-    )
-    history = {execution["name"]: execution["executionArn"] for execution in executions["executions"]}
+def results(stage: Stage, followed: Iterable[Followed], what: str = "") -> Iterator[str]:
+    """Yield what each deploy applied, with its audit messages. ``what`` tells deploys of the same root apart."""
     audits = stage.cloud.audit()
     for one in followed:
-        deployment = one.check_run["external_id"]
-        states = ", then ".join(audit["state"] for audit in audits if audit["deployment"] == deployment)
+        states = ", then ".join(each["state"] for each in audits if each["deployment"] == one.check_run["external_id"])
         took = one.seen[-1][1] - one.seen[0][1]
-        yield Text(f"{one.label}{what} in {took:.1f} s", style="bold")
-        yield from facts(
-            {
-                "in the state": ", ".join(managed(stage, one.label)),
-                "check run": f"{stage.forge.url}/{REPOSITORY}/runs/{one.check_run['id']}",
-                "log": f"s3://{info['artifact_bucket']}/logs/{deployment}-apply-1.txt",
-                "plan": f"s3://{info['artifact_bucket']}/plans/{deployment}-plan-1/plan.txt",
-                "execution": history.get(deployment, "not found"),
-                "audit": f"{states}, on {info['audit_topic']}",
-            }
-        )
-
-
-def facts(named: dict[str, str]) -> Iterator[Text]:
-    """Yield a line for each fact."""
-    for label, value in named.items():
-        yield Text.assemble((f"  {label:<13}", "dim"), value)
+        yield f"[bold]{one.label}{what}[/] in {took:.1f} s, audited as {states}"
+        yield f"  in the state: {', '.join(managed(stage, one.label))}"

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rich.text import Text
-
 from tidegate_local.demo.comment import comment_panel
-from tidegate_local.demo.deploys import commit_url, deployed, facts
+from tidegate_local.demo.deploys import commit_url, deployed
 from tidegate_local.demo.followed import Followed, follow
 from tidegate_local.demo.stage import REPOSITORY, DemoFailed, Stage, awaited
 from tidegate_local.forge.client import ForgeAnswered
@@ -34,18 +31,8 @@ _NOT_ALLOWED = 405
 WHOLE, POLICY = "tidegate/plan", f"tidegate/policy: {ROOT}"
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
-    """The results of the scenario: the pull request, its comment, its check and the deploys of its merge."""
-
-    number: int
-    comment: Mapping[str, Any]
-    check: Followed
-    deploys: Sequence[Followed]
-
-
-def play(stage: Stage) -> Told:
-    """Run the scenario. Raise DemoFailed on an unexpected result."""
+def play(stage: Stage) -> Sequence[Followed]:
+    """Run the scenario; return the check runs of the deploys of its merge. Raise DemoFailed on an unexpected result."""
     stage.console.rule("[bold]Part 2: a pull request that a policy blocks")
     developer = stage.person("developer")
     forge_page = f"{stage.forge.url}/{REPOSITORY}/pull"
@@ -59,14 +46,14 @@ def play(stage: Stage) -> Told:
     _refused(stage, number)
     fixed = _pushed(stage, INSIDE, "Allow SSH only from the internal network")
     stage.say(f"developer pushed the correction as [bold]{fixed[:7]}[/]: {commit_url(stage, fixed)}")
-    check = _planned(stage, fixed, "success")
+    _planned(stage, fixed, "success")
     updated = _comment(stage, number, fixed)
     if updated["id"] != comment["id"]:
         raise DemoFailed("The correction created a new comment instead of updating the existing one.")
     stage.console.print(comment_panel(updated, edited=True))
     sha = stage.forge.merge_pull_request(REPOSITORY, number)
     stage.say(f"maintainer merged it into [bold]main[/] as [bold]{sha[:7]}[/]: {commit_url(stage, sha)}")
-    return Told(number, updated, check, deployed(stage, sha, [ROOT]))
+    return deployed(stage, sha, [ROOT])
 
 
 def _pushed(stage: Stage, network: str, message: str) -> str:
@@ -75,14 +62,13 @@ def _pushed(stage: Stage, network: str, message: str) -> str:
     return stage.person("developer").push(REPOSITORY, files, message, branch=BRANCH, base="main")
 
 
-def _planned(stage: Stage, head: str, expected: str) -> Followed:
-    """Follow the checks of a head; return that of the whole. Raise DemoFailed unless both end as expected."""
+def _planned(stage: Stage, head: str, expected: str) -> None:
+    """Follow the checks of a head. Raise DemoFailed unless both end as expected."""
     followed = [Followed(WHOLE, WHOLE, whole=True), Followed(POLICY, POLICY, whole=True)]
     follow(stage, head, followed)
     for one in followed:
         if one.conclusion != expected:
             raise DemoFailed(f"{one.name} ended as {one.conclusion}, not {expected}: {one.title}")
-    return followed[0]
 
 
 def _comment(stage: Stage, number: int, head: str) -> Mapping[str, Any]:
@@ -105,16 +91,3 @@ def _refused(stage: Stage, number: int) -> None:
             return
         raise DemoFailed(f"The forge returned {answer}") from answer
     raise DemoFailed("The forge merged a change that the policy blocks.")
-
-
-def where_to_look(stage: Stage, told: Told) -> Iterator[Text]:
-    """Yield where the pull request, its comment and its check are, on the forge and on Tidegate's own page."""
-    forge = f"{stage.forge.url}/{REPOSITORY}"
-    yield Text(f"pull request #{told.number}", style="bold")
-    yield from facts(
-        {
-            "comment": str(told.comment["html_url"]),
-            "check run": f"{forge}/runs/{told.check.check_run['id']}",
-            "its page": f"{stage.cloud.info['api_url']}/pulls/{REPOSITORY}/{told.number}",
-        }
-    )
