@@ -211,7 +211,8 @@ def _show(console: Console, found: Mapping[str, Any]) -> None:
     shown = [(forge, "forge_url"), *_SHOWN]
     console.print(screen.facts([(label, str(found.get(name) or "")) for label, name in shown]))
     console.print(
-        "Sign in as maintainer, reviewer, developer or visitor: the name is also the password and the token. "
+        "Users: maintainer, reviewer, developer and visitor. The menu at the top right of the forge's pages changes "
+        "the user; for git and the API, the name is also the password and the token. "
         f"{' '.join(f'In the team {team.slug}: {_names(team.members)}.' for team in TEAMS)} "
         "tidegate status, queue, deploy … use this cloud as maintainer (--as for another user). "
         "For scripts: tidegate local info --json."
