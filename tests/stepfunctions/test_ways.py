@@ -42,6 +42,9 @@ def test_a_machine_goes_its_way_and_records_what_failed(walked, way):
     assert went.states == way.states
     recorded = [payload["error"] for _, payload in went.asked if payload.get("error")]
     assert set(recorded) == ({way.records} if way.records else set())
+    for state, payload in went.asked:
+        if "cause" in payload:
+            assert (payload["error"] is None) == (payload["cause"] is None), state
     failed = way.states[-1] == "Internal error"
     assert went.end == ("ExecutionFailed" if failed else "ExecutionSucceeded")
     _understood(way, went)

@@ -62,10 +62,12 @@ def test_a_deployment_that_was_taken_from_the_line_just_now_ends_as_well(scenari
 
 def test_a_plan_ends_its_runner_is_stopped_and_nobody_waits_for_it(scenario):
     deployment = scenario.planning()
+    scenario.event_publisher.lines.clear()
     assert scenario.cancel(deployment).done
     assert scenario.now(deployment).state is State.CANCELLED
     assert list(scenario.runners.stopped) == [RUNNER]
     assert scenario.workflows.failed["job"][0] == "DeploymentCancelled"
+    assert deployment.queue in scenario.event_publisher.lines
 
 
 def test_no_runner_takes_a_plan_that_was_cancelled_before_one_had_it(scenario):

@@ -69,7 +69,6 @@ def _is_same(earlier: Deployment, wanted: Deployment) -> bool:
     if is_final(earlier.state) or earlier.request.trigger is not Trigger.MANUAL or earlier.outcome.withdrawn:
         return False
     keys = [
-        (each.stack, each.revision.sha, each.request.base_sha, each.request.destroy is not None)
-        for each in (earlier, wanted)
+        (each.stack, each.revision.sha, each.request.base_sha, bool(each.request.destroy)) for each in (earlier, wanted)
     ]
     return keys[0] == keys[1]
