@@ -95,7 +95,7 @@ def test_the_information_names_all_that_a_script_needs(clouds):
         "aws_environment",
         "operators_team",
     }
-    assert {"push", "action", "check_run"} <= set(cloud["queues"])
+    assert {"discovery", "action", "check_run"} <= set(cloud["queues"])
     assert {"webhook", "forge_steps", "runners", "deploy", "terraform"} <= set(cloud["log_groups"])
     people = {person["login"]: person for person in cloud["users"]}
     reviewer = {"login": "reviewer", "password": "reviewer", "token": "reviewer", "permission": "write"}
@@ -123,4 +123,4 @@ def test_two_local_clouds_run_side_by_side_and_end_without_a_trace(clouds):
 def test_without_a_local_cloud_the_information_says_how_to_start_one(tmp_path):
     result = tidegate("info", env={**os.environ, "XDG_STATE_HOME": str(tmp_path)})
     assert result.returncode == 3
-    assert "tidegate local up" in result.stderr
+    assert "make up" in result.stderr

@@ -93,13 +93,14 @@ def test_a_layer_that_has_ended_is_waited_for_no_more(each):
     record = any_pull_request_record(discovered=REVISION, layers=(layer.id,))
     _, planning, _ = conditions(record, [layer], NOW)
     assert planning.status is (Status.FALSE if each in DONE else Status.TRUE)
+    assert planning.message == f"Ended speculative plans: {int(each in DONE)} of 1."
 
 
 def test_a_layer_that_is_gone_has_not_ended_and_one_of_another_commit_does_not_count():
     other = any_layer("other", state=LayerState.PLANNED)
     record = any_pull_request_record(discovered=REVISION, layers=(any_layer().id,))
     _, planning, _ = conditions(record, [other], NOW)
-    assert (planning.status, planning.message) == (Status.TRUE, "0 of 1 speculative plans have ended.")
+    assert (planning.status, planning.message) == (Status.TRUE, "Ended speculative plans: 0 of 1.")
 
 
 def test_the_time_of_a_condition_is_that_of_its_status_and_not_of_its_words():

@@ -339,10 +339,12 @@ def _planning(record: PullRequestRecord, layers: Collection[SpeculativePlan], at
         return Condition(kind, Status.UNKNOWN, "NothingDiscovered", "There are no speculative plans yet.", at)
     if record.discovered != record.spec.revision:
         return Condition(kind, Status.TRUE, "NewerCommit", "The speculative plans are of an older commit.", at)
+    if not total:
+        return Condition(kind, Status.FALSE, "NoLayers", "There are no roots to plan.", at)
+    message = f"Ended speculative plans: {done} of {total}."
     if done < total:
-        return Condition(kind, Status.TRUE, "LayersPlanning", f"{done} of {total} speculative plans have ended.", at)
-    message = f"All {total} speculative plans have ended." if total else "There are no roots to plan."
-    return Condition(kind, Status.FALSE, "LayersEnded" if total else "NoLayers", message, at)
+        return Condition(kind, Status.TRUE, "LayersPlanning", message, at)
+    return Condition(kind, Status.FALSE, "LayersEnded", message, at)
 
 
 def _commented(record: PullRequestRecord, at: datetime) -> Condition:
