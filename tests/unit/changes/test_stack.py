@@ -1,4 +1,4 @@
-"""What follows for leaves from declared stacks: nests pushed down, rules closed, and what cannot be used together."""
+"""What follows for leaves from declared stacks: groups pushed down, rules closed, and what cannot be used together."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def leaf(name: str, *, variables=(), run_strategy=None, **rules) -> StackDefinit
     return StackDefinition(name, (), tuple(variables), StackRules(**rules), run_strategy)
 
 
-def nest(name: str, *stacks: str, variables=(), run_strategy=None, **rules) -> StackDefinition:
+def group(name: str, *stacks: str, variables=(), run_strategy=None, **rules) -> StackDefinition:
     return StackDefinition(name, stacks, tuple(variables), StackRules(**rules), run_strategy)
 
 
@@ -51,16 +51,16 @@ class TestTheDefaultStack:
         stacks = resolve_stacks([leaf("default", variables=[("A", "1")]), leaf("x")])
         assert stacks == {"default": Stack("default", variables=(("A", "1"),)), "x": Stack("x")}
 
-    def test_a_nest_of_this_name_holds_no_roots(self):
-        assert list(resolve_stacks([nest("default", "x"), leaf("x")])) == ["x"]
+    def test_a_stack_group_of_this_name_holds_no_roots(self):
+        assert list(resolve_stacks([group("default", "x"), leaf("x")])) == ["x"]
 
 
-class TestNests:
+class TestStackGroups:
     def test_what_they_say_is_pushed_down_to_all_leaves(self):
         stacks = resolve_stacks(
             [
-                nest("all", "live", variables=[("A", "all"), ("B", "all"), ("C", "all")], auto_apply=True),
-                nest("live", "prod", "dev", variables=[("B", "live"), ("C", "live")], apply_after=("base",)),
+                group("all", "live", variables=[("A", "all"), ("B", "all"), ("C", "all")], auto_apply=True),
+                group("live", "prod", "dev", variables=[("B", "live"), ("C", "live")], apply_after=("base",)),
                 leaf("prod", variables=[("C", "prod"), ("D", "")], apply_after=("dev",)),
                 leaf("dev", auto_apply=False),
                 leaf("base"),
@@ -79,19 +79,25 @@ class TestNests:
 
     def test_a_rule_that_names_one_means_all_its_leaves(self):
         stacks = resolve_stacks(
-            [leaf("late", plan_after=("outer",)), nest("outer", "inner", "a"), nest("inner", "b"), leaf("a"), leaf("b")]
+            [
+                leaf("late", plan_after=("outer",)),
+                group("outer", "inner", "a"),
+                group("inner", "b"),
+                leaf("a"),
+                leaf("b"),
+            ]
         )
         assert stacks["late"].plan_after == {"a", "b"}
 
-    def test_rules_that_a_nest_gave_are_closed_like_others(self):
-        """Real systems lose steps that come from a nest, or lead through one two names away."""
+    def test_rules_that_a_stack_group_gave_are_closed_like_others(self):
+        """Real systems lose steps that come from a group, or lead through one two names away."""
         stacks = resolve_stacks(
             [
-                nest("live", "prod", apply_after=("tested",)),
+                group("live", "prod", apply_after=("tested",)),
                 leaf("prod"),
-                nest("tested", "staging"),
+                group("tested", "staging"),
                 leaf("staging", apply_after=("early",)),
-                nest("early", "dev"),
+                group("early", "dev"),
                 leaf("dev"),
             ]
         )
@@ -100,7 +106,7 @@ class TestNests:
     def test_a_strategy_is_inherited_as_well(self):
         stacks = resolve_stacks(
             [
-                nest("n", "a", "b", run_strategy=RunStrategy.ALL_FOR_ONE),
+                group("n", "a", "b", run_strategy=RunStrategy.ALL_FOR_ONE),
                 leaf("a"),
                 leaf("b", run_strategy=RunStrategy.ONE_FOR_ONE),
             ]
@@ -110,10 +116,10 @@ class TestNests:
     def test_the_nearest_counts_over_the_shortest_way(self):
         stacks = resolve_stacks(
             [
-                nest("near", "a", variables=[("V", "near")]),
-                nest("far", "between", "a", variables=[("W", "far")]),
-                nest("between", "a", variables=[("W", "far")]),
-                nest("top", "near", "far", variables=[("V", "top")]),
+                group("near", "a", variables=[("V", "near")]),
+                group("far", "between", "a", variables=[("W", "far")]),
+                group("between", "a", variables=[("W", "far")]),
+                group("top", "near", "far", variables=[("V", "top")]),
                 leaf("a"),
             ]
         )
@@ -132,7 +138,7 @@ class TestNests:
         ],
     )
     def test_two_that_are_equally_near_may_not_disagree(self, said, path):
-        definitions = [nest("left", "a", **said[0]), nest("right", "a", **said[1])]
+        definitions = [group("left", "a", **said[0]), group("right", "a", **said[1])]
         found = mistake(*definitions, leaf("a"))
         assert isinstance(found, StackGroupsDisagree)
         assert (found.stack, found.path) == ("right", path)
@@ -145,7 +151,7 @@ class TestNests:
     def test_not_more_mistakes_are_told_than_people_read(self):
         many = [(f"V{number}", "x") for number in range(50)]
         other = [(name, "y") for name, _ in many]
-        found, _ = examine_stacks([nest("l", "a", variables=many), nest("r", "a", variables=other), leaf("a")])
+        found, _ = examine_stacks([group("l", "a", variables=many), group("r", "a", variables=other), leaf("a")])
         assert len(found) == 20
 
 
@@ -173,9 +179,9 @@ class TestRules:
         assert stacks["b"].modified_by == {"a"}
         assert stacks["b"].plan_after == set(plan_after)
 
-    def test_a_leaf_may_take_away_the_order_that_its_nest_would_give(self):
+    def test_a_leaf_may_take_away_the_order_that_its_stack_group_would_give(self):
         stacks = resolve_stacks(
-            [nest("n", "b", "c", modified_by=("a",)), leaf("a"), leaf("b", plan_after=()), leaf("c")]
+            [group("n", "b", "c", modified_by=("a",)), leaf("a"), leaf("b", plan_after=()), leaf("c")]
         )
         assert (stacks["b"].plan_after, stacks["c"].plan_after) == (frozenset(), {"a"})
         assert stacks["b"].modified_by == {"a"}
@@ -192,7 +198,7 @@ class TestMistakes:
     @pytest.mark.parametrize(
         ("definition", "path"),
         [
-            (nest("n", "prodd"), ("nests",)),
+            (group("n", "prodd"), ("contains",)),
             (leaf("n", apply_after=("prodd",)), ("apply_after",)),
             (leaf("n", plan_after=("prodd",)), ("plan_after",)),
             (leaf("n", modified_by=("prodd",)), ("modified_by",)),
@@ -213,14 +219,14 @@ class TestMistakes:
             for name in ("xyz", "zyx")
         ]
 
-    def test_a_nest_in_itself_is_refused(self):
-        found = mistake(nest("b", "c"), nest("c", "a"), nest("a", "b"))
+    def test_a_stack_group_in_itself_is_refused(self):
+        found = mistake(group("b", "c"), group("c", "a"), group("a", "b"))
         assert isinstance(found, StackInItself)
-        assert (found.stack, found.path) == ("a", ("nests",))
+        assert (found.stack, found.path) == ("a", ("contains",))
         assert str(found) == (
             "Stack 'a': it contains itself: a → b → c → a. Remove one of these from its parent stack."
         )
-        assert "a → a." in str(mistake(nest("a", "a")))
+        assert "a → a." in str(mistake(group("a", "a")))
 
     @pytest.mark.parametrize(
         ("definitions", "stack", "path", "told"),
@@ -233,7 +239,7 @@ class TestMistakes:
                 "a → b → c → a. Remove one of these rules.",
             ),
             (
-                [nest("n", "a", "b", apply_after=("c",)), leaf("a"), leaf("b"), leaf("c", plan_after=("a",))],
+                [group("n", "a", "b", apply_after=("c",)), leaf("a"), leaf("b"), leaf("c", plan_after=("a",))],
                 "n",
                 "apply_after",
                 "a → c → a, because 'a' inherits the rules of 'n'. Remove one of these rules.",
@@ -245,7 +251,7 @@ class TestMistakes:
                 "a → b → a. Remove one of these rules, or add plan_after: [] next to modified_by",
             ),
             (
-                [nest("n", "a", "b", apply_after=("a",)), leaf("a"), leaf("b")],
+                [group("n", "a", "b", apply_after=("a",)), leaf("a"), leaf("b")],
                 "n",
                 "apply_after",
                 "a → a, because 'a' inherits",
@@ -314,7 +320,7 @@ def names(numbers) -> tuple[str, ...]:
 
 @given(definitions)
 def test_stacks_are_refused_or_wait_for_exactly_what_their_definitions_lead_to(parts):
-    """Nests hold later names only, so that none is in itself; rules lead anywhere."""
+    """Groups hold later names only, so that none is in itself; rules lead anywhere."""
     declared = [
         StackDefinition(
             NAMES[number],
@@ -326,13 +332,13 @@ def test_stacks_are_refused_or_wait_for_exactly_what_their_definitions_lead_to(p
     by_name = {each.name: each for each in declared}
 
     def leaves(name: str) -> set[str]:
-        inner = by_name[name].nests if name in by_name else ()
+        inner = by_name[name].contains if name in by_name else ()
         return {name} if not inner else set().union(*map(leaves, inner))
 
     said = {
         name: [each.rules for each in declared if name in leaves(each.name)]
         for name, definition in by_name.items()
-        if not definition.nests
+        if not definition.contains
     }
 
     def direct(kind: str) -> dict[str, list[str]]:
@@ -362,11 +368,11 @@ def test_stacks_are_refused_or_wait_for_exactly_what_their_definitions_lead_to(p
     "definitions",
     [
         [
-            nest("n", *(f"l{i}" for i in range(500)), modified_by=("n",), plan_after=()),
+            group("n", *(f"l{i}" for i in range(500)), modified_by=("n",), plan_after=()),
             *(leaf(f"l{i}") for i in range(500)),
         ],
         [leaf(f"l{i}", apply_after=tuple(f"l{j}" for j in range(i))) for i in range(500)],
-        [nest(f"n{i}", f"n{i + 1}", variables=[("A", str(i))]) for i in range(499)] + [leaf("n499")],
+        [group(f"n{i}", f"n{i + 1}", variables=[("A", str(i))]) for i in range(499)] + [leaf("n499")],
         [leaf(f"l{i}", apply_after=tuple(f"x{j}" for j in range(i))) for i in range(500)],
     ],
     ids=["all by all", "dense", "deep", "unknown"],

@@ -26,11 +26,11 @@ def target(account: str = ONE, plan: str = "plan", apply: str = "deploy", region
     return AwsTarget(f"{role}{plan}", f"{role}{apply}", region)
 
 
-def file(aws: str = "", root: str = "", stack: str = "", nest: str = "") -> str:
+def file(aws: str = "", root: str = "", stack: str = "", group: str = "") -> str:
     return f"""
 {aws}
 dirs: {{app: {{{root}}}}}
-stacks: {{names: {{live: {{tag_query: '', {stack}}}, all: {{stacks: [live], {nest}}}}}}}
+stacks: {{names: {{live: {{tag_query: '', {stack}}}, all: {{stacks: [live], {group}}}}}}}
 """
 
 
@@ -41,8 +41,8 @@ class TestWhatHolds:
         assert one.roles == ()
         assert "aws" not in one.sources
 
-    @pytest.mark.parametrize("where", ["aws", "root", "stack", "nest"])
-    def test_it_may_be_said_of_a_root_a_stack_a_nest_and_the_file(self, where):
+    @pytest.mark.parametrize("where", ["aws", "root", "stack", "group"])
+    def test_it_may_be_said_of_a_root_a_stack_a_stack_group_and_the_file(self, where):
         text = f"aws: {{account: '{ONE}', plan_role: plan, apply_role: deploy, region: eu-west-1}}"
         one = only(file(**{where: text}))
         assert one.run.aws == target(region="eu-west-1")
@@ -55,7 +55,7 @@ class TestWhatHolds:
                 "aws: {plan_role: plan, apply_role: deploy, region: eu-west-1}",
                 root="aws: {region: eu-central-1}",
                 stack=f"aws: {{account: '{TWO}'}}",
-                nest=f"aws: {{account: '{ONE}', apply_role: other}}",
+                group=f"aws: {{account: '{ONE}', apply_role: other}}",
             )
         )
         assert one.run.aws == target(TWO, apply="other", region="eu-central-1")
@@ -120,7 +120,7 @@ class TestWhatIsRefused:
     def test_an_account_without_roles_is_refused(self):
         assert "plan_role" in refusal(file(f"aws: {{account: '{ONE}'}}"))
 
-    def test_nests_beside_each_other_may_not_say_different_accounts(self):
+    def test_stack_groups_beside_each_other_may_not_say_different_accounts(self):
         text = """
             dirs: {app: {}}
             stacks:

@@ -22,16 +22,16 @@ AZURE = f"{{tenant_id: {ID}0, plan_client_id: {ID}1, apply_client_id: {ID}2}}"
 APP = Root("app", "app")
 
 
-def file(top: str = "", root: str = "", stack: str = "", nest: str = "") -> str:
+def file(top: str = "", root: str = "", stack: str = "", group: str = "") -> str:
     return f"""
 {top}
 dirs: {{app: {{{root}}}}}
-stacks: {{names: {{live: {{tag_query: '', {stack}}}, all: {{stacks: [live], {nest}}}}}}}
+stacks: {{names: {{live: {{tag_query: '', {stack}}}, all: {{stacks: [live], {group}}}}}}}
 """
 
 
-@pytest.mark.parametrize("where", ["top", "root", "stack", "nest"])
-def test_each_cloud_may_be_said_of_a_root_a_stack_a_nest_and_the_file(where: str) -> None:
+@pytest.mark.parametrize("where", ["top", "root", "stack", "group"])
+def test_each_cloud_may_be_said_of_a_root_a_stack_a_stack_group_and_the_file(where: str) -> None:
     for key, text in (("aws", AWS), ("google", GOOGLE), ("azure", AZURE)):
         one = only(file(**{where: f"{key}: {text}"}))
         assert {name: bool(who) for name, who in one.accounts.items() if who} == {key: True}

@@ -106,7 +106,7 @@ workflows: [{{tag_query: '', engine: {{{part}: '${{STACK_VAR_V}}'}}}}]
             f"{kind}. {advice}."
         )
 
-    def test_nests_that_are_equally_near_may_not_disagree(self):
+    def test_stack_groups_that_are_equally_near_may_not_disagree(self):
         text = """
             dirs: {a: {}}
             stacks:

@@ -75,7 +75,7 @@ class TestAssignment:
         assert [each.run.variables for each in resolved.roots] == [(), (("STACK_VAR_V", "1"),), (("STACK_VAR_V", "1"),)]
         assert "stack_name:t" not in resolved.roots[0].tagged.tags
 
-    def test_stacks_and_their_nests_become_tags_that_stacks_themselves_cannot_ask_for(self):
+    def test_stacks_and_their_stack_groups_become_tags_that_stacks_themselves_cannot_ask_for(self):
         resolved = resolve(
             A_AND_B
             + "stacks: {names: {top: {stacks: [n]}, n: {stacks: [s]}, s: {tag_query: x}, "

@@ -15,11 +15,11 @@ from tidegate.roots.rules.root import Root
 APP = Root("app", "app")
 
 
-def file(runner: str = "", root: str = "", stack: str = "", nest: str = "") -> str:
+def file(runner: str = "", root: str = "", stack: str = "", group: str = "") -> str:
     return f"""
 {runner}
 dirs: {{app: {{{root}}}}}
-stacks: {{names: {{live: {{tag_query: '', {stack}}}, all: {{stacks: [live], {nest}}}}}}}
+stacks: {{names: {{live: {{tag_query: '', {stack}}}, all: {{stacks: [live], {group}}}}}}}
 """
 
 
@@ -29,8 +29,8 @@ class TestWhatHolds:
         assert one.run.runner is None
         assert "runner" not in one.sources
 
-    @pytest.mark.parametrize("where", ["runner", "root", "stack", "nest"])
-    def test_it_may_be_said_of_a_root_a_stack_a_nest_and_the_file(self, where):
+    @pytest.mark.parametrize("where", ["runner", "root", "stack", "group"])
+    def test_it_may_be_said_of_a_root_a_stack_a_stack_group_and_the_file(self, where):
         text = "runner: {cpu: 2, memory: 8, disk: 50, architecture: arm64, apply_timeout: 6h}"
         one = only(file(**{where: text}))
         assert one.run.runner == RunnerNeeds(2048, 8192, 50, "arm64", 21600)
@@ -42,7 +42,7 @@ class TestWhatHolds:
                 "runner: {disk: 40, apply_timeout: 2h}",
                 root="runner: {disk: 60}",
                 stack="runner: {memory: 4}",
-                nest="runner: {cpu: 1, memory: 8}",
+                group="runner: {cpu: 1, memory: 8}",
             )
         )
         assert one.run.runner == RunnerNeeds(1024, 4096, 60, "", 7200)

@@ -23,7 +23,7 @@ def test_each_example_is_a_configuration_of_roots_in_stacks(example):
     assert not configure(loaded, [Root("network", "network"), Root("eu/app", "eu/app")]).refused
 
 
-def test_the_example_of_nests_does_what_is_told_of_it():
+def test_the_example_of_stack_groups_does_what_is_told_of_it():
     (example,) = [each for each in EXAMPLES if "stacks: [eu, us]" in each]
     loaded = load_configuration(example.encode(), "acme/infra")
     found = configure(loaded, [Root("us/app", "us/app"), Root("eu/app", "eu/app")])

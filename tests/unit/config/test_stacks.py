@@ -9,7 +9,7 @@ from tidegate.changes.rules.stack import RunStrategy, StackRules
 from tidegate.config.declarations import EngineText
 
 
-def test_a_stack_is_a_leaf_or_a_nest_with_variables_an_engine_and_rules():
+def test_a_stack_is_a_leaf_or_a_stack_group_with_variables_an_engine_and_rules():
     loaded = load("""
 stacks:
   names:
@@ -26,7 +26,7 @@ stacks:
     stage: {tag_query: stage, on_change: , rules: , variables: }
     all: {stacks: [dev, stage]}
 """)
-    dev, prod, _, stage, nest = loaded.stacks
+    dev, prod, _, stage, group = loaded.stacks
     assert dev.definition.variables == (
         ("REGION", "eu-west-1"),
         ("REPLICAS", "5"),
@@ -39,7 +39,7 @@ stacks:
     assert prod.definition.run_strategy is RunStrategy.ALL_FOR_ONE
     assert prod.engine == EngineText("tofu", None, 10)
     assert stage.definition.rules == StackRules()
-    assert (nest.query, nest.definition.nests) == (None, ("dev", "stage"))
+    assert (group.query, group.definition.contains) == (None, ("dev", "stage"))
     assert not loaded.several
 
 

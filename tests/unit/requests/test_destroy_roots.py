@@ -55,11 +55,11 @@ def destroying(scenario):
 
 def test_what_was_deployed_last_is_destroyed_as_it_was_deployed(scenario):
     run = RunSettings(variables=(("STACK_VAR_REGION", "eu"),))
-    last = deployed(scenario, run=run, plan=any_plan(engine_version="1.9.8"), within=("nest",))
+    last = deployed(scenario, run=run, plan=any_plan(engine_version="1.9.8"), within=("group",))
     assert "needs a review" in destroy(scenario, "live/gone")
     made = destroying(scenario)
     assert made.request.destroy == Destruction(last.id, "1.9.8", last.planned.plan.lock_file)
-    assert (made.root, made.revision, made.settings.run, made.within) == (GONE, last.revision, run, ("nest",))
+    assert (made.root, made.revision, made.settings.run, made.within) == (GONE, last.revision, run, ("group",))
     assert (made.request.trigger, made.request.by, made.commits.authors) == (Trigger.MANUAL, "operator", ("operator",))
     assert scenario.deliveries.outcome("delivery-1").deployments == (made.id,)
 

@@ -77,11 +77,11 @@ def unknown_stacks(document: Document, told: Sequence[InvalidConfiguration]) -> 
 
 def _names_in(document: Document, stack: str) -> StackDefinition:
     """Return what a stack says of others, as far as it is a list of names."""
-    after, plan_after, modified_by, nests = (
+    after, plan_after, modified_by, contains = (
         tuple(name for keys in _STACK_KEYS[kind] for name in _texts(_at(document, ("stacks", "names", stack, *keys))))
-        for kind in ("apply_after", "plan_after", "modified_by", "nests")
+        for kind in ("apply_after", "plan_after", "modified_by", "contains")
     )
-    return StackDefinition(stack, nests, rules=StackRules(after, plan_after, modified_by))
+    return StackDefinition(stack, contains, rules=StackRules(after, plan_after, modified_by))
 
 
 def _texts(value: Any) -> list[str]:
@@ -105,7 +105,7 @@ def _stack_places(document: Document, here: Path, path: Sequence[str], named: st
 
 #: Where in a stack's section stands what the rules of stacks know by one name.
 _STACK_KEYS: dict[str, tuple[Sequence[str], ...]] = {
-    "nests": (("stacks",),),
+    "contains": (("stacks",),),
     "apply_after": (("rules", "apply_after"), ("on_change", "can_apply_after"), ("on_change", "apply_after")),
     "plan_after": (("rules", "plan_after"),),
     "modified_by": (("rules", "modified_by"),),

@@ -73,8 +73,8 @@ class Settings:
             name: {f"{PREFIX}{variable}": value for variable, value in stack.variables}
             for name, stack in stacks.items()
         }
-        nests = {each.definition.name: each.definition.nests for each in loaded.stacks}
-        self._nests = groups_of({DEFAULT_STACK: (), **nests})
+        contains = {each.definition.name: each.definition.contains for each in loaded.stacks}
+        self._groups = groups_of({DEFAULT_STACK: (), **contains})
         # Caches of functools would hold this object, and the whole file with it, until the garbage collector comes.
         self._engines: dict[tuple[EngineText | None, str, int | None], tuple[Engine, int]] = {}
         self._targets: dict[tuple[AwsText | None, str], tuple[AwsTarget | None, int]] = {}
@@ -254,7 +254,7 @@ class Settings:
 
     def _around_of(self, stack: str, what: str, said_by: Callable[[DeclaredStack], _Text | None]) -> Iterator[_Text]:
         """Yield what a stack and its stack groups say, the nearest first."""
-        for names in ((stack,), *self._nests.around[stack]):
+        for names in ((stack,), *self._groups.around[stack]):
             texts = {name: said_by(self._declared[name]) for name in names if name in self._declared}
             said = {name: text for name, text in texts.items() if text}
             if len({replace(each, line=0) for each in said.values()}) > 1:

@@ -84,7 +84,7 @@ class CyclicChange(TidegateError):
 class InvalidStacks(TidegateError):
     """Declared stacks that contradict each other.
 
-    ``stack`` declares what is wrong, at ``path`` in it, such as ``("apply_after",)``, ``("nests",)`` or
+    ``stack`` declares what is wrong, at ``path`` in it, such as ``("apply_after",)``, ``("contains",)`` or
     ``("variables", "REGION")``.
     """
 

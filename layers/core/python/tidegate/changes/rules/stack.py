@@ -45,13 +45,13 @@ class StackRules:
 
 @dataclass(frozen=True, slots=True)
 class StackDefinition:
-    """A declared stack. A stack group names its stacks in ``nests``; a leaf has none.
+    """A declared stack. A stack group names its stacks in ``contains``; a leaf has none.
 
     ``variables`` are pairs of an upper-case name, without ``STACK_VAR_``, and a text.
     """
 
     name: str
-    nests: tuple[str, ...] = ()
+    contains: tuple[str, ...] = ()
     variables: tuple[tuple[str, str], ...] = ()
     rules: StackRules = field(default_factory=StackRules)
     run_strategy: RunStrategy | None = None
@@ -95,11 +95,11 @@ def examine_stacks(definitions: Sequence[StackDefinition]) -> tuple[Sequence[Inv
     declared = {each.name: each for each in definitions}
     declared.setdefault(DEFAULT_STACK, StackDefinition(DEFAULT_STACK))
     try:
-        nests = groups_of({name: each.nests for name, each in declared.items()})
+        groups = groups_of({name: each.contains for name, each in declared.items()})
     except Cycle as cycle:
         problem = f"it contains itself: {cycle}"
-        return [StackInItself(cycle.nodes[0], ("nests",), problem, "Remove one of these from its parent stack")], {}
-    resolution = _Resolution(declared, nests)
+        return [StackInItself(cycle.nodes[0], ("contains",), problem, "Remove one of these from its parent stack")], {}
+    resolution = _Resolution(declared, groups)
     mistakes = [*islice(resolution.disagreements(), MAXIMUM_MISTAKES), *resolution.cycles()]
     return mistakes, {} if mistakes else resolution.stacks()
 
@@ -125,7 +125,7 @@ def _names(definition: StackDefinition) -> dict[str, tuple[str, ...]]:
     """Return the stacks that a stack names, by where it does."""
     rules = definition.rules
     return {
-        "nests": definition.nests,
+        "contains": definition.contains,
         "apply_after": rules.apply_after,
         "plan_after": rules.plan_after or (),
         "modified_by": rules.modified_by,
@@ -158,9 +158,9 @@ class _Said:
 class _Resolution:
     """Resolves definitions without unknown stacks, with their parent stacks, to leaves."""
 
-    def __init__(self, declared: Mapping[str, StackDefinition], nests: StackGroups) -> None:
-        self._declared, self._nests = declared, nests
-        self._leaves = tuple(nests.around)
+    def __init__(self, declared: Mapping[str, StackDefinition], groups: StackGroups) -> None:
+        self._declared, self._groups = declared, groups
+        self._leaves = tuple(groups.around)
         self._parts = {name: _parts(each) for name, each in declared.items()}
         self._names_in = {name: _names(each) for name, each in declared.items()}
         self._rules = {kind: self._rule(kind) for kind in _RULES}
@@ -177,7 +177,7 @@ class _Resolution:
             values.setdefault(place, said.value)
         return Stack(
             leaf,
-            self._nests.within(leaf),
+            self._groups.within(leaf),
             tuple(sorted((place[1], value) for place, value in values.items() if place[0] == "variables")),
             rules["apply_after"],
             rules["plan_after"],
@@ -188,7 +188,7 @@ class _Resolution:
 
     def _said_around(self, leaf: str) -> Iterator[tuple[_Place, _Said]]:
         """Return what a leaf and its parent stacks say, the nearest first."""
-        for distance, names in enumerate(((leaf,), *self._nests.around[leaf])):
+        for distance, names in enumerate(((leaf,), *self._groups.around[leaf])):
             for name in names:
                 for place, value in self._parts[name].items():
                     yield place, _Said(value, name, distance)
@@ -217,7 +217,7 @@ class _Resolution:
             (kind, name)
             for name in self._around(waiting)
             for kind in ("apply_after", self._kind_of_plans(waiting))
-            if awaited in self._nests.expand(self._names_in[name][kind])
+            if awaited in self._groups.expand(self._names_in[name][kind])
         )
         problem = f"dependency cycle: {cycle}"
         if owner != waiting:
@@ -230,7 +230,7 @@ class _Resolution:
     def _rule(self, kind: str) -> dict[str, tuple[str, ...]]:
         """Return for each leaf what it and its parent stacks name in a rule, as leaves."""
         return {
-            leaf: self._nests.expand([named for name in self._around(leaf) for named in self._names_in[name][kind]])
+            leaf: self._groups.expand([named for name in self._around(leaf) for named in self._names_in[name][kind]])
             for leaf in self._leaves
         }
 
@@ -241,7 +241,7 @@ class _Resolution:
 
     def _around(self, leaf: str) -> tuple[str, ...]:
         """Return the leaf and its parent stacks, the nearest first."""
-        return (leaf, *self._nests.within(leaf))
+        return (leaf, *self._groups.within(leaf))
 
 
 def _disagreement(leaf: str, place: _Place, first: str, other: str) -> StackGroupsDisagree:
