@@ -67,7 +67,7 @@ class Bench:
                 continue
             if run["conclusion"] == "action_required":
                 before_confirming()
-                self._reviewer.press(roots.REPOSITORY, run["id"], "Confirm")
+                self._reviewer.click(roots.REPOSITORY, run["id"], "Confirm")
             elif run["conclusion"] == "success":
                 self._settle()
                 return Deployed(seen[0].at, sent.at, run["external_id"], tuple(seen))

@@ -24,7 +24,7 @@ from tidegate_local.forge.client import ForgeAnswered, ForgeClient
 #: Their roots have the same names: what happens to one may not touch the other.
 REPOSITORIES = ("acme/soak", "acme/other")
 WRITERS = ("maintainer", "reviewer", "developer")
-#: May look, and nothing else: their presses must have no effect.
+#: May look, and nothing else: their clicks must have no effect.
 ONLOOKERS = ("visitor",)
 CHECK, _OF_PULLS, _OF_DRIFT = "tidegate/deploy: ", ("tidegate/plan", "tidegate/policy: "), "tidegate/drift: "
 #: Commits, and heads of pull requests, whose check runs are looked at in each round: people, too, look at what is new.
@@ -65,7 +65,7 @@ class Harness:
     outages: list[str] = field(default_factory=list)
     cuts: list[str] = field(default_factory=list)
     marks: int = 0
-    pressed: dict[int, float] = field(default_factory=dict)
+    clicked: dict[int, float] = field(default_factory=dict)
 
     def person(self, name: str) -> ForgeClient:
         """Return somebody at the forge."""
@@ -141,11 +141,11 @@ class Harness:
         """Remember what somebody does in a moment."""
         self.acts.extend(Act(time.time(), by, what, root, deployment, by in WRITERS) for root in roots)
 
-    def press(self, run: CheckRun, button: str, by: str) -> bool:
-        """Press a button of a check run; tell whether it still had it."""
+    def click(self, run: CheckRun, button: str, by: str) -> bool:
+        """Click a button of a check run; tell whether it still had it."""
         self.note(by, button, [root_of(run)], str(run["external_id"]))
         try:
-            self.person(by).press(self.repository, run["id"], button)
+            self.person(by).click(self.repository, run["id"], button)
         except ForgeAnswered as refused:
             self.acts.pop()
             if refused.status != 422:  # noqa: PLR2004 - the button is gone meanwhile.

@@ -146,7 +146,7 @@ MUTANTS = (
                 "        return person.permission >= Permission.READ",
             ),
         ),
-        ("press as onlooker",),
+        ("click as onlooker",),
     ),
     Mutant(
         6,

@@ -46,7 +46,7 @@ def webhooks_go_wrong(harness: Harness) -> str:
 
 
 def webhook_comes_again(harness: Harness) -> str | None:
-    """Press Redeliver on an old webhook: it comes out of order, under its own GUID."""
+    """Click Redeliver on an old webhook: it comes out of order, under its own GUID."""
     sent = [item for item in _app(harness, "GET", "/app/hook/deliveries?per_page=100") if item["event"] == "push"]
     if not sent:
         return None

@@ -14,9 +14,9 @@ from tidegate_local.forge.client import ForgeAnswered
 Event = Callable[[Harness], str | None]
 UNLOCK = "Unlock"
 _UNLOCK = "tidegate unlock"
-#: Seconds between two presses of a button of one check run.
+#: Seconds between two clicks of a button of one check run.
 _AGAIN = 6.0
-#: How often the first of a check run's buttons is pressed in place of the last, which is Reject: most plans are
+#: How often the first of a check run's buttons is clicked in place of the last, which is Reject: most plans are
 #: confirmed, and what blocks others is run again only now and then.
 _FIRST = {"Confirm": 0.95, "Retry": 0.6}
 #: Of 100 modules of the first tier so many fail when they are planned, and as many when they are applied.
@@ -94,11 +94,11 @@ def change_nothing(harness: Harness) -> str:
 
 def confirm(harness: Harness) -> str | None:
     """Confirm a plan."""
-    return _press(harness, "Confirm", harness.chance.choice(WRITERS))
+    return _click(harness, "Confirm", harness.chance.choice(WRITERS))
 
 
 def decide_all(harness: Harness) -> str | None:
-    """Press a button of every check run that has one, or say it, after freeing what dead runners left locked."""
+    """Click a button of every check run that has one, or say it, after freeing what dead runners left locked."""
     for root in harness.roots:
         harness.free_state(root)
     told = [_decide(harness, run) for run in list(harness.board.values()) if run["buttons"] and _is_due(harness, run)]
@@ -106,29 +106,29 @@ def decide_all(harness: Harness) -> str | None:
 
 
 def _is_due(harness: Harness, run: CheckRun) -> bool:
-    """Tell whether nobody pressed a button of a check run just now; from now on somebody did."""
+    """Tell whether nobody clicked a button of a check run just now; from now on somebody did."""
     now = time.monotonic()
-    if now - harness.pressed.get(run["id"], -_AGAIN) < _AGAIN:
+    if now - harness.clicked.get(run["id"], -_AGAIN) < _AGAIN:
         return False
-    harness.pressed[run["id"]] = now
+    harness.clicked[run["id"]] = now
     return True
 
 
 def _decide(harness: Harness, run: CheckRun) -> str:
-    """Press Reject where a forced push took the commit away, since Confirm is refused then."""
+    """Click Reject where a forced push took the commit away, since Confirm is refused then."""
     first = run["buttons"][0]
     is_first = harness.chance.random() < _FIRST.get(first, 1.0) and not harness.clone.has_lost(run["head_sha"])
     button = first if is_first else run["buttons"][-1]
     if button == UNLOCK and harness.chance.choice((True, False)):
         unlock_by_comment(harness)
     else:
-        harness.press(run, button, harness.chance.choice(WRITERS))
+        harness.click(run, button, harness.chance.choice(WRITERS))
     return f"{button} {root_of(run)}"
 
 
 def reject(harness: Harness) -> str | None:
     """Reject a plan."""
-    return _press(harness, "Reject", harness.chance.choice(WRITERS))
+    return _click(harness, "Reject", harness.chance.choice(WRITERS))
 
 
 def decide_both(harness: Harness) -> str | None:
@@ -137,22 +137,22 @@ def decide_both(harness: Harness) -> str | None:
     if not waiting:
         return None
     run = harness.chance.choice(waiting)
-    presses = [("Confirm", "reviewer"), ("Reject", "maintainer"), ("Confirm", "developer")]
-    harness.chance.shuffle(presses)
-    told = [button for button, by in presses if harness.press(run, button, by)]
+    clicks = [("Confirm", "reviewer"), ("Reject", "maintainer"), ("Confirm", "developer")]
+    harness.chance.shuffle(clicks)
+    told = [button for button, by in clicks if harness.click(run, button, by)]
     return f"{', '.join(told)} on check run {run['id']}" if told else None
 
 
 def retry(harness: Harness) -> str | None:
     """Run again what blocks a deployment."""
-    return _press(harness, "Retry", harness.chance.choice(WRITERS))
+    return _click(harness, "Retry", harness.chance.choice(WRITERS))
 
 
 def reject_blocked(harness: Harness) -> str | None:
     """Reject a deployment that is blocked by others."""
     blocked = harness.with_button("Retry")
     return (
-        _press_on(harness, harness.chance.choice(blocked), "Reject", harness.chance.choice(WRITERS))
+        _click_on(harness, harness.chance.choice(blocked), "Reject", harness.chance.choice(WRITERS))
         if blocked
         else None
     )
@@ -165,7 +165,7 @@ def retry_and_reject(harness: Harness) -> str | None:
         return None
     run, buttons = harness.chance.choice(blocked), ["Retry", "Reject"]
     harness.chance.shuffle(buttons)
-    told = [button for button in buttons if harness.press(run, button, harness.chance.choice(WRITERS))]
+    told = [button for button in buttons if harness.click(run, button, harness.chance.choice(WRITERS))]
     return f"{', '.join(told)} on check run {run['id']}" if told else None
 
 
@@ -176,13 +176,13 @@ def unlock(harness: Harness) -> str | None:
         return None
     run = harness.chance.choice(locked)
     harness.free_state(root_of(run))
-    return _press_on(harness, run, UNLOCK, harness.chance.choice(WRITERS))
+    return _click_on(harness, run, UNLOCK, harness.chance.choice(WRITERS))
 
 
-def press_as_onlooker(harness: Harness) -> str | None:
-    """Press a button that one may not press: Confirm, if there is one."""
+def click_as_onlooker(harness: Harness) -> str | None:
+    """Click a button that one may not click: Confirm, if there is one."""
     shown = [button for button in ("Confirm", "Reject", UNLOCK, "Retry") if harness.with_button(button)]
-    return _press(harness, shown[0], harness.chance.choice(ONLOOKERS)) if shown else None
+    return _click(harness, shown[0], harness.chance.choice(ONLOOKERS)) if shown else None
 
 
 def rerun(harness: Harness) -> str | None:
@@ -275,13 +275,13 @@ def _say(harness: Harness, by: str, number: int, text: str) -> str:
     return f"#{number}: {text}"
 
 
-def _press(harness: Harness, button: str, by: str) -> str | None:
+def _click(harness: Harness, button: str, by: str) -> str | None:
     shown = harness.with_button(button)
-    return _press_on(harness, harness.chance.choice(shown), button, by) if shown else None
+    return _click_on(harness, harness.chance.choice(shown), button, by) if shown else None
 
 
-def _press_on(harness: Harness, run: CheckRun, button: str, by: str) -> str | None:
-    return f"{by} on check run {run['id']}" if harness.press(run, button, by) else None
+def _click_on(harness: Harness, run: CheckRun, button: str, by: str) -> str | None:
+    return f"{by} on check run {run['id']}" if harness.click(run, button, by) else None
 
 
 #: What makes new deployments.
@@ -317,7 +317,7 @@ WORK: tuple[tuple[Event, int], ...] = (
     (retry_and_reject, 1),
     (unlock, 8),
     (unlock_by_comment, 3),
-    (press_as_onlooker, 4),
+    (click_as_onlooker, 4),
     (rerun, 2),
     (rerun_failed, 4),
     (rerun_all, 1),

@@ -129,7 +129,7 @@ def _take_pull_request(browser: Browser, url: str, forge: ForgeClient, sha: str)
     """Deploy the first root, let a policy refuse a change of it, and take the comment and Tidegate's page."""
     name = f"tidegate/deploy: {pull_request.ROOT}"
     run = _run(forge, sha, name, "action_required")
-    ForgeClient(forge.url, "reviewer").press(REPOSITORY, run, "Confirm")
+    ForgeClient(forge.url, "reviewer").click(REPOSITORY, run, "Confirm")
     _run(forge, sha, name, "success")
     files = {pull_request.FILE: pull_request.RULE.format(network=pull_request.EVERYBODY)}
     head = forge.push(REPOSITORY, files, pull_request.TITLE, branch=pull_request.BRANCH, base="main")

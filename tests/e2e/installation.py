@@ -96,7 +96,7 @@ class Installation:
         return None
 
     def send_again(self, delivery: Delivery) -> None:
-        """Press *Redeliver* on a recorded webhook, as the App's owner may."""
+        """Click *Redeliver* on a recorded webhook, as the App's owner may."""
         self._app("POST", f"/app/hook/deliveries/{delivery.number}/attempts")
 
     def _app(self, method: str, path: str) -> Any:

@@ -23,7 +23,7 @@ def hidden_fields(page, action):
     return urljoin(str(page.url), unescape(target)), {name: unescape(value) for name, value in fields}
 
 
-def press(browser, page, action, **fields):
+def click(browser, page, action, **fields):
     """Send a form as a browser does."""
     target, carried = hidden_fields(page, action)
     origin = str(page.url.copy_with(raw_path=b"")).rstrip("/")
@@ -35,7 +35,7 @@ def press(browser, page, action, **fields):
 def sign_in(browser, path):
     """Ask for a page without a session, sign in at the forge, and return the page."""
     page = browser.get("/login", params={"next": path})
-    return press(browser, page, "/login/oauth/authorize")
+    return click(browser, page, "/login/oauth/authorize")
 
 
 def post(cloud, path, body, by="reviewer"):

@@ -156,9 +156,9 @@ class Project:
         """Return the root's check run once it asks for a review."""
         return self.wait(sha, root, "Review the plan")
 
-    def press(self, run: CheckRun, button: str, by: str = "reviewer") -> None:
-        """Press a button on a check run's page."""
-        self.person(by).press(self.name, run["id"], button)
+    def click(self, run: CheckRun, button: str, by: str = "reviewer") -> None:
+        """Click a button on a check run's page."""
+        self.person(by).click(self.name, run["id"], button)
 
     def person(self, name: str) -> ForgeClient:
         return self.tidegate.person(name)
@@ -166,7 +166,7 @@ class Project:
     def confirmed(self, sha: str, root: str) -> CheckRun:
         """Confirm the root's plan as soon as it asks for that; return the check run that asked."""
         run = self.reviewed(sha, root)
-        self.press(run, "Confirm")
+        self.click(run, "Confirm")
         return run
 
     def deployed(self, sha: str, *roots: str) -> None:

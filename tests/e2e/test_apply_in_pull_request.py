@@ -107,7 +107,7 @@ def test_what_is_applied_on_the_merge_result_is_deployed_again_only_where_the_me
     for sha in (other, commit):
         run = project.wait(sha, "app", lambda run: has_ended(run) or title(run).startswith("Review the plan"))
         if not has_ended(run):
-            project.press(run, "Confirm")
+            project.click(run, "Confirm")
         project.wait(sha, "app", has_ended)
     assert project.value("app") == "two"
     assert "Applied before the merge" not in title(project.newest(commit, "app"))

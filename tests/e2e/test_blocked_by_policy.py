@@ -19,9 +19,9 @@ def test_people_look_at_what_was_held_up_before_in_whatever_comes_next(project):
     newer = [project.push({"staging/app": thing("two") + f"# {number}\n"}) for number in (1, 2)]
     for sha in newer:
         project.wait(sha, "staging/app", "Queued")
-    project.press(dev, "Reject")
+    project.click(dev, "Reject")
     assert title(project.ended(held, "staging/app")).startswith("Superseded")
-    project.press(project.reviewed(newer[0], "staging/app"), "Reject")
+    project.click(project.reviewed(newer[0], "staging/app"), "Reject")
     project.reviewed(newer[1], "staging/app")
     assert project.value("staging/app") == "one"
 

@@ -39,7 +39,7 @@ def test_a_pull_requests_head_is_deployed_by_hand_once_its_requirements_are_met(
     pull.comment("tidegate deploy")
     run = project.reviewed(pull.head, "app")
     assert project.newest(pull.head, "db") is None
-    project.press(run, "Confirm")
+    project.click(run, "Confirm")
     assert title(project.ended(pull.head, "app")).startswith("Applied")
     assert project.value("app") == "two"
 
@@ -59,7 +59,7 @@ def test_a_pull_requests_head_is_deployed_by_hand_once_its_requirements_are_met(
 def test_a_merged_pull_request_unlocks_what_it_changed_and_no_other_queue(project, branch):
     pull = branch()
     pull.comment("tidegate deploy")
-    project.press(project.reviewed(pull.head, "app"), "Confirm")
+    project.click(project.reviewed(pull.head, "app"), "Confirm")
     project.ended(pull.head, "app")
     other = edit(project, {"db": thing("two")}, "other", base="main")
     Branch(project, project.tidegate.maintainer.open_pull_request(project.name, "other", title="Two"), other).comment(
@@ -80,7 +80,7 @@ def test_force_passes_over_requirements_and_is_audited(project, branch):
     assert "1 approval" in pull.reply("**Forced**")
     run = project.reviewed(pull.head, "app")
     assert project.tidegate.audited(run["external_id"]) == ["FORCED"]
-    project.press(run, "Reject")
+    project.click(run, "Reject")
     project.ended(pull.head, "app")
     assert project.value("app") == "one"
 

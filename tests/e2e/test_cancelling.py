@@ -72,6 +72,6 @@ def test_an_interrupted_apply_whose_engine_does_not_say_how_it_ended_is_of_unkno
     later = project.push({"app": thing("after")})
     project.wait(later, "app", lambda run: "locked" in title(run))
     cloud.client("s3").delete_object(Bucket=cloud.state_bucket, Key=f"{project.state_key('app')}.tflock")
-    project.press(unknown, "Unlock")
+    project.click(unknown, "Unlock")
     project.deployed(later, "app")
     assert tidegate.states(deployment).count("Apply") == 1

@@ -79,7 +79,7 @@ def test_a_forced_push_back_is_refused_and_one_to_the_side_asks_to_look_twice(pr
     asked = project.reviewed(aside, "app")
     assert "diverged" in words(asked)
     assert second[:7] in words(asked)
-    project.press(asked, "Reject")
+    project.click(asked, "Reject")
     assert has_ended(project.ended(aside, "app"))
     assert project.value("app") == "second"
 
@@ -156,7 +156,7 @@ def test_what_is_no_event_is_refused_and_the_next_event_is_taken(tidegate, push)
 @pytest.mark.nightly
 def test_every_delivery_of_the_forge_was_answered_with_success(project):
     sha = project.push({"app": thing()})
-    project.press(project.reviewed(sha, "app"), "Reject")
+    project.click(project.reviewed(sha, "app"), "Reject")
     assert title(project.ended(sha, "app")) == "Rejected"
     tidegate = project.tidegate
     for event in ("push", "check_suite", "check_run"):

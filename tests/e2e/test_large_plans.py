@@ -58,5 +58,5 @@ def test_a_plan_of_twenty_megabytes_is_shown_within_the_forges_limits_without_se
     page = project.person("reviewer").page(f"/{project.name}/runs/{asked['id']}")
     assert "<script>alert" not in page
     assert 'href="http://evil.example' not in page
-    project.press(asked, "Reject")
+    project.click(asked, "Reject")
     project.ended(sha, "app")

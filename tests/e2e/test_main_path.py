@@ -17,8 +17,8 @@ def test_of_two_roots_that_a_push_changes_the_confirmed_one_is_applied_and_the_r
     app, db = project.reviewed(sha, "live/app"), project.reviewed(sha, "live/db")
     assert "+1" in title(app)
     assert "terraform_data.thing" in app["output"]["text"]
-    project.press(db, "Reject")
-    project.press(app, "Confirm")
+    project.click(db, "Reject")
+    project.click(app, "Confirm")
 
     applied, rejected = project.ended(sha, "live/app"), project.ended(sha, "live/db")
     assert (applied["conclusion"], rejected["conclusion"]) == ("success", "cancelled")
@@ -56,21 +56,21 @@ def test_log_lines_appear_in_cloudwatch_while_the_engine_runs_and_the_whole_log_
 
 
 @pytest.mark.nightly
-def test_buttons_that_several_people_press_at_once_decide_once(project):
+def test_buttons_that_several_people_click_at_once_decide_once(project):
     sha = project.push({"app": thing()})
     run = project.reviewed(sha, "app")
 
-    def press(button_and_person):
+    def click(button_and_person):
         button, person = button_and_person
         try:
-            project.press(run, button, person)
+            project.click(run, button, person)
         except ForgeAnswered as late:
             return late.status
         return 200
 
-    presses = [(button, person) for button in ("Confirm", "Reject") for person in ("reviewer", "maintainer")]
+    clicks = [(button, person) for button in ("Confirm", "Reject") for person in ("reviewer", "maintainer")]
     with ThreadPoolExecutor(4) as pool:
-        assert 200 in list(pool.map(press, presses))
+        assert 200 in list(pool.map(click, clicks))
     end = project.ended(sha, "app")
     approved = end["conclusion"] == "success"
     assert end["conclusion"] == ("success" if approved else "cancelled")
@@ -83,9 +83,9 @@ def test_buttons_that_several_people_press_at_once_decide_once(project):
 def test_somebody_who_may_not_write_decides_nothing_and_is_told_so(project):
     sha = project.push({"app": thing()})
     run = project.reviewed(sha, "app")
-    project.press(run, "Confirm", by="visitor")
+    project.click(run, "Confirm", by="visitor")
     told = project.wait(sha, "app", lambda seen: "needs write access" in words(seen))
     assert title(told).startswith("Review the plan")
-    project.press(told, "Reject")
+    project.click(told, "Reject")
     assert has_ended(project.ended(sha, "app"))
     assert project.tidegate.audited(run["external_id"]) == ["REJECTED"]

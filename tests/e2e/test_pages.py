@@ -7,7 +7,7 @@ import pytest
 
 from tests.e2e.deadlines import eventually
 from tests.e2e.modules import gated, thing
-from tests.e2e.pages import SECONDS, press, run_tidegate, sign_in
+from tests.e2e.pages import SECONDS, click, run_tidegate, sign_in
 from tests.e2e.project import gate_of, title
 
 
@@ -21,7 +21,7 @@ def test_a_person_signs_in_looks_around_confirms_and_follows_the_log(project, br
     assert deployment in browser.get("/queue", params={"repository": project.name, "root": "app"}).text
     page = browser.get(f"/deployments/{deployment}")
     assert "terraform_data.gated" in page.text
-    assert "is recorded" in press(browser, page, "/review", decision="approve").text
+    assert "is recorded" in click(browser, page, "/review", decision="approve").text
 
     job = f"{deployment}-apply-1"
     log = f"/api/v1/jobs/{job}/log"
@@ -108,6 +108,6 @@ def test_a_change_is_drawn_and_searched_while_one_stack_waits_for_another(projec
     drawn = run_tidegate(project, "stacks", waiting)
     assert drawn.returncode == 0, drawn.stderr
     assert "waits for dev/app of dev (waiting for review)" in " ".join(drawn.stdout.split())
-    press(browser, browser.get(f"/deployments/{waiting}"), "/gate", decision="reject")
-    project.press(project.newest(sha, "dev/app"), "Confirm")
+    click(browser, browser.get(f"/deployments/{waiting}"), "/gate", decision="reject")
+    project.click(project.newest(sha, "dev/app"), "Confirm")
     assert title(project.ended(sha, "prod/app")).startswith("Rejected")

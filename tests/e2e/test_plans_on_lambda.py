@@ -52,7 +52,7 @@ def test_a_push_is_planned_on_lambda_and_applied_on_fargate(project):
     sha = project.push({"app": thing()})
     run = project.reviewed(sha, "app")
     assert "+1" in title(run)
-    project.press(run, "Confirm")
+    project.click(run, "Confirm")
     applied = project.ended(sha, "app")
     assert (applied["conclusion"], project.value("app")) == ("success", "one")
     deployment, tidegate = applied["external_id"], project.tidegate
@@ -75,7 +75,7 @@ def test_a_plan_that_takes_too_long_moves_to_fargate_and_the_next_one_of_its_roo
     why = "it needs more than 13 minutes"
     assert why in tidegate.log_of(f"{deployment}-plan-1")
     assert f"This plan moved from Lambda to Fargate: {why}." in tidegate.log_of(f"{deployment}-plan-2")
-    project.press(run, "Reject")
+    project.click(run, "Reject")
     next_one = project.reviewed(project.push({"app": thing("two")}), "app")["external_id"]
     assert tidegate.states(next_one)[2:6] == ["Begin the plan", *ON_FARGATE]
     assert f"because one exceeded the limits of Lambda: {why}" in tidegate.log_of(f"{next_one}-plan-1")

@@ -37,7 +37,7 @@ def test_the_plan_of_a_merge_that_policies_refuse_is_not_applied_until_an_owner_
     waiting = project.wait(merged, "app", "Waiting for apply requirements")
     assert "Policy set `words` refuses this plan by main" in words(waiting)
     assert project.value("app") == "allowed"
-    project.press(waiting, "Approve", by="reviewer")
+    project.click(waiting, "Approve", by="reviewer")
     assert title(project.ended(merged, "app")).startswith("Applied")
     assert project.value("app") == "forbidden"
 
@@ -60,7 +60,7 @@ def test_a_merge_without_its_approval_waits_until_somebody_approves_and_a_push_u
     talk = Branch(project, pull.number, head)
     assert "0 of 1 root deployed" in talk.reply("waiting for its requirements")
     assert project.value("app") == "one"
-    project.press(waiting, "Approve")
+    project.click(waiting, "Approve")
     assert title(project.ended(merged, "app")).startswith("Applied")
     assert project.value("app") == "two"
     begun = next(each for each in cloud.audit() if each["deployment"] == waiting["external_id"])

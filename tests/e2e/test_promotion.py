@@ -35,7 +35,7 @@ def test_a_change_goes_from_tier_to_tier_by_itself_and_each_waits_for_the_one_be
     assert "staging/app" in words(prod)
     assert starts_of_applies(project, sha) == []
 
-    project.press(dev, "Confirm")
+    project.click(dev, "Confirm")
     project.confirmed(sha, "prod/app")
     for root in TIERS:
         assert title(project.ended(sha, root)).startswith("Applied")
@@ -83,10 +83,10 @@ def test_a_failure_blocks_the_tiers_behind_it_and_a_newer_revision_takes_their_p
 @pytest.mark.nightly
 def test_a_rejected_tier_is_run_again_and_what_it_blocked_goes_on_by_itself(project, promoted):
     sha = project.push(change("two", "dev/app", "staging/app"))
-    project.press(project.reviewed(sha, "dev/app"), "Reject")
+    project.click(project.reviewed(sha, "dev/app"), "Reject")
     blocked = project.wait(sha, "staging/app", is_blocked)
 
-    project.press(blocked, "Retry")
+    project.click(blocked, "Retry")
     project.confirmed(sha, "dev/app")
     assert title(project.ended(sha, "staging/app")).startswith("Applied")
     assert (project.value("dev/app"), project.value("staging/app")) == ("two", "two")
@@ -95,8 +95,8 @@ def test_a_rejected_tier_is_run_again_and_what_it_blocked_goes_on_by_itself(proj
 @pytest.mark.nightly
 def test_what_is_blocked_can_be_rejected(project, promoted):
     sha = project.push(change("two", "dev/app", "staging/app"))
-    project.press(project.reviewed(sha, "dev/app"), "Reject")
-    project.press(project.wait(sha, "staging/app", is_blocked), "Reject")
+    project.click(project.reviewed(sha, "dev/app"), "Reject")
+    project.click(project.wait(sha, "staging/app", is_blocked), "Reject")
     assert title(project.ended(sha, "staging/app")).startswith("Rejected")
     assert project.value("staging/app") == "one"
 
@@ -111,7 +111,7 @@ def test_a_commit_in_between_waits_behind_what_waits_at_the_gate(project, promot
     project.wait(between, "staging/app", lambda run: title(run).startswith("Queued"))
     assert project.value("staging/app") == "one"
 
-    project.press(dev, "Confirm")
+    project.click(dev, "Confirm")
     assert title(project.ended(first, "staging/app")).startswith("Applied")
     assert title(project.ended(between, "staging/app")).startswith("Applied")
     assert project.value("staging/app") == "three"

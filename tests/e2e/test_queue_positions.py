@@ -34,14 +34,14 @@ def test_a_line_of_several_shows_places_and_links_that_move_up(project):
     assert leads_to(project, fourth, third)
     assert f"/queue?repository={project.name.replace('/', '%2F')}&root=app" in words(fourth)
 
-    project.press(first, "Reject")
+    project.click(first, "Reject")
     moved = project.wait(shas[3], "app", "Queued: place 2")
     running = project.reviewed(shas[1], "app")
     project.wait(shas[2], "app", lambda run: leads_to(project, run, running))
     assert moved["id"] == fourth["id"]
-    project.press(running, "Reject")
-    project.press(project.reviewed(shas[2], "app"), "Reject")
-    project.press(project.reviewed(shas[3], "app"), "Reject")
+    project.click(running, "Reject")
+    project.click(project.reviewed(shas[2], "app"), "Reject")
+    project.click(project.reviewed(shas[3], "app"), "Reject")
     assert title(project.ended(shas[3], "app")) == "Rejected"
 
 
@@ -66,18 +66,18 @@ def test_a_lock_holds_merges_back_says_who_put_it_there_and_anybody_unlocks_on_w
     assert head[:7] in words(blocked)
     assert page(project, review) in words(blocked)
 
-    project.press(blocked, "Unlock", by="visitor")
+    project.click(blocked, "Unlock", by="visitor")
     project.wait(merged, "app", lambda run: "visitor needs write access" in words(run))
-    project.press(blocked, "Unlock")
+    project.click(blocked, "Unlock")
     project.wait(merged, "app", "Queued")
     project.wait(head, "app", lambda run: "**Unlocked** by `reviewer`" in words(run))
-    project.press(project.newest(head, "app"), "Reject")
+    project.click(project.newest(head, "app"), "Reject")
     assert title(project.reviewed(merged, "app")).startswith("Review the plan")
     first = project.check_runs(merged, "tidegate/deploy: app")[-1]
     project.wait_for(merged, first["id"], lambda run: title(run) == "Continued in a newer check")
 
 
-def test_a_press_on_an_outdated_check_run_changes_nothing_and_says_who_decided(project):
+def test_a_click_on_an_outdated_check_run_changes_nothing_and_says_who_decided(project):
     sha = project.push({"app": thing()})
     review = project.confirmed(sha, "app")
     assert title(project.ended(sha, "app")).startswith("Applied")

@@ -134,8 +134,8 @@ def lost(tidegate, word):
     sqs.set_queue_attributes(QueueUrl=url, Attributes={"DelaySeconds": "900"})
     try:
         yield
-        # Whoever answers a press announces it last.
-        eventually(lambda: _is_empty(tidegate, "Action"), what="the press to be answered")
+        # Whoever answers a click announces it last.
+        eventually(lambda: _is_empty(tidegate, "Action"), what="the click to be answered")
         sqs.purge_queue(QueueUrl=url)
     finally:
         sqs.set_queue_attributes(QueueUrl=url, Attributes=before)
@@ -163,7 +163,7 @@ def test_a_check_run_whose_message_is_lost_is_shown_all_the_same(project, reconc
     asked = project.reviewed(sha, "app")
     deployment = asked["external_id"]
     with lost(tidegate, "CheckRun"):
-        project.press(asked, "Reject")
+        project.click(asked, "Reject")
         eventually(lambda: "token" in _head(project), what="the queue's worker to wait, after the deployment's end")
     _rewrite(tidegate, f"deployment#{deployment}", "record", changed_at=_minutes_ago())
     assert title(project.newest(sha, "app")).startswith("Review the plan")
@@ -180,14 +180,14 @@ def test_a_line_whose_message_is_lost_shows_its_places_all_the_same(project, rec
     second, third = project.push({"app": thing("two")}), project.push({"app": thing("three")})
     project.wait(third, "app", "Queued: place 2")
     with lost(tidegate, "Positions"):
-        project.press(asked, "Reject")
+        project.click(asked, "Reject")
         running = project.reviewed(second, "app")
         eventually(lambda: _waits(tidegate, running["external_id"]), what="the second's review, which is announced")
     assert title(project.newest(third, "app")).startswith("Queued: place 2")
     assert reconciled()["refresh_all_positions"] >= 1  # Other tests have left lines, too.
     project.wait(third, "app", "Queued: next")
-    project.press(running, "Reject")
-    project.press(project.reviewed(third, "app"), "Reject")
+    project.click(running, "Reject")
+    project.click(project.reviewed(third, "app"), "Reject")
     project.wait(third, "app", "Rejected")
 
 
@@ -229,7 +229,7 @@ def test_a_deployment_that_fell_out_of_its_line_is_put_back_and_deployed(project
     second = project.push({"app": thing("two")})
     waiting = eventually(lambda: project.newest(second, "app"), what="the second in line")["external_id"]
     _fall_out_of_line(project, waiting)
-    project.press(asked, "Confirm")
+    project.click(asked, "Confirm")
     _deployed_once(project, first)
     assert reconciled()["close_orphans"] == 1
     project.confirmed(second, "app")

@@ -22,7 +22,7 @@ def test_a_runner_that_is_killed_while_it_plans_is_replaced_and_the_deploy_succe
     asked = project.reviewed(sha, "app")
     assert tidegate.runners(f"{deployment}-plan-1") == []
     assert len(tidegate.runners(f"{deployment}-plan-2", "STOPPED") + tidegate.runners(f"{deployment}-plan-2")) == 1
-    project.press(asked, "Confirm")
+    project.click(asked, "Confirm")
     assert project.ended(sha, "app")["conclusion"] == "success"
     assert tidegate.audited(deployment) == ["RUNNING", "SUCCESS"]
 
@@ -45,7 +45,7 @@ def test_a_runner_that_is_killed_while_it_applies_leaves_the_outcome_unknown_unt
     tidegate.cloud.client("s3").delete_object(
         Bucket=tidegate.cloud.state_bucket, Key=f"{project.state_key('app')}.tflock"
     )
-    project.press(unknown, "Unlock")
+    project.click(unknown, "Unlock")
     project.deployed(waiting, "app")
     project.wait(sha, "app", "Outcome unknown, unlocked")
     assert tidegate.states(deployment).count("Apply") == 1

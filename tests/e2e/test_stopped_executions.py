@@ -29,7 +29,7 @@ def _goes_on(project, *, unlocking=None):
     if unlocking:
         buttons = project.person("reviewer").buttons
         eventually(lambda: "Unlock" in buttons(project.name, unlocking["id"]), what="the button of what locks")
-        project.press(unlocking, "Unlock")
+        project.click(unlocking, "Unlock")
     project.deployed(later, "app")
     assert project.value("app") == "later"
 

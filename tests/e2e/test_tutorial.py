@@ -12,13 +12,13 @@ import httpx
 import pytest
 
 from tests.e2e.deadlines import DEADLINE, eventually
-from tests.e2e.pages import SECONDS, press
+from tests.e2e.pages import SECONDS, click
 from tests.local.ports import free_ports
 from tidegate_local.forge.pages.visit import COOKIE
 
 TOP = Path(__file__).parents[2]
 TUTORIAL = (TOP / "docs/start.md").read_text(encoding="utf-8")
-#: A block of commands, the output that a reader expects of it, or a button that a reader presses in the browser.
+#: A block of commands, the output that a reader expects of it, or a button that a reader clicks in the browser.
 STEP = re.compile(
     r"^```(?P<kind>sh|text)\n(?P<block>.*?)^```|\*\*(?P<button>Create|Merge) pull request\*\*", re.MULTILINE | re.DOTALL
 )
@@ -96,15 +96,15 @@ class Reader:
         eventually(look, what="\n".join(lines))
 
     def click(self, button: str) -> None:
-        """Press a button of the forge's pages, as the maintainer."""
+        """Click a button of the forge's pages, as the maintainer."""
         forge = f"http://localhost:{self.port}"
         with httpx.Client(base_url=forge, follow_redirects=True, trust_env=False, timeout=SECONDS) as browser:
             browser.cookies.set(COOKIE, "maintainer")
             if button == "Create":
                 [address] = re.findall(r"<http://localhost:4750(/\S+compare\S+)>", TUTORIAL)
-                press(browser, browser.get(address), "/pulls", title="Welcome people", body="")
+                click(browser, browser.get(address), "/pulls", title="Welcome people", body="")
             else:
-                press(browser, browser.get("/acme/live/pull/1"), "/merge", method="merge")
+                click(browser, browser.get("/acme/live/pull/1"), "/merge", method="merge")
 
 
 def plain(output: str) -> str:

@@ -53,21 +53,21 @@ def test_a_first_visit_says_how_to_push(forge):
 
 
 def test_a_button_needs_the_pages_own_secret(forge, run, receiver):
-    press = f"/acme/infra/runs/{run}/press"
-    assert ask(forge, "POST", press, {"identifier": "Confirm"})[0] == 403
-    assert ask(forge, "POST", press, {"identifier": "Confirm", "csrf": "0" * 64})[0] == 403
+    click = f"/acme/infra/runs/{run}/click"
+    assert ask(forge, "POST", click, {"identifier": "Confirm"})[0] == 403
+    assert ask(forge, "POST", click, {"identifier": "Confirm", "csrf": "0" * 64})[0] == 403
     others = csrf(ask(forge, "GET", f"/acme/infra/runs/{run}", user="visitor")[2])
-    assert ask(forge, "POST", press, {"identifier": "Confirm", "csrf": others})[0] == 403
+    assert ask(forge, "POST", click, {"identifier": "Confirm", "csrf": others})[0] == 403
     own = csrf(ask(forge, "GET", f"/acme/infra/runs/{run}")[2])
-    status, headers, _ = ask(forge, "POST", press, {"identifier": "Confirm", "csrf": own})
-    assert (status, headers["Location"]) == (303, f"{forge.url}/acme/infra/runs/{run}?pressed=Confirm")
+    status, headers, _ = ask(forge, "POST", click, {"identifier": "Confirm", "csrf": own})
+    assert (status, headers["Location"]) == (303, f"{forge.url}/acme/infra/runs/{run}?clicked=Confirm")
     assert len(receiver.wait_for("check_run", "requested_action")) == 1
 
 
 def test_a_button_that_the_run_does_not_have_is_refused(maintainer, run):
     assert maintainer.buttons("acme/infra", run) == ["Confirm"]
     with pytest.raises(ForgeAnswered, match="422"):
-        maintainer.press("acme/infra", run, "Destroy")
+        maintainer.click("acme/infra", run, "Destroy")
 
 
 def test_a_visitor_cannot_merge(forge, maintainer, sha):
@@ -212,8 +212,8 @@ class TestRunningAgain:
         page = f"/acme/infra/runs/{run}"
         secret = csrf(ask(forge, "GET", page)[2])
         status, headers, _ = ask(forge, "POST", f"{page}/rerun", {"csrf": secret})
-        assert (status, headers["Location"]) == (303, f"{forge.url}{page}?pressed=re-run")
-        assert "<strong>Re-run</strong> was sent to Tidegate" in ask(forge, "GET", f"{page}?pressed=re-run")[2]
+        assert (status, headers["Location"]) == (303, f"{forge.url}{page}?clicked=re-run")
+        assert "<strong>Re-run</strong> was sent to Tidegate" in ask(forge, "GET", f"{page}?clicked=re-run")[2]
         assert receiver.wait_for("check_run", "rerequested")
 
     def test_the_page_of_a_commit_offers_what_can_be_run_again(self, forge, api, sha):
@@ -227,8 +227,8 @@ class TestRunningAgain:
         text = ask(forge, "GET", page)[2]
         assert "Re-run failed checks" in text
         status, headers, _ = ask(forge, "POST", f"{page}/rerun-failed", {"csrf": csrf(text)})
-        assert (status, headers["Location"]) == (303, f"{forge.url}{page}?pressed=failed-1")
-        assert "asked to run one failed check again" in ask(forge, "GET", f"{page}?pressed=failed-1")[2]
+        assert (status, headers["Location"]) == (303, f"{forge.url}{page}?clicked=failed-1")
+        assert "asked to run one failed check again" in ask(forge, "GET", f"{page}?clicked=failed-1")[2]
 
     def test_where_a_check_waits_for_somebody_and_none_failed_no_failed_ones_are_offered(self, forge, sha, run):
         text = ask(forge, "GET", f"/acme/infra/commit/{sha}")[2]

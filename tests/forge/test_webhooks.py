@@ -80,10 +80,10 @@ class TestCheckRuns:
         hold_against_github(came, "check_suite", "completed")
         assert came["payload"]["check_suite"]["conclusion"] == "success"
 
-    def test_a_pressed_button_is_told_with_who_pressed_it(self, receiver, forge, run):
+    def test_a_clicked_button_is_told_with_who_clicked_it(self, receiver, forge, run):
         from tidegate_local.forge.client import ForgeClient
 
-        ForgeClient(forge.url, "reviewer").press("acme/infra", run, "Confirm")
+        ForgeClient(forge.url, "reviewer").click("acme/infra", run, "Confirm")
         (came,) = receiver.wait_for("check_run", "requested_action")
         hold_against_github(came, "check_run", "requested_action")
         payload = came["payload"]

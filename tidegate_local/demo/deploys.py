@@ -49,7 +49,7 @@ def deployed(stage: Stage, sha: str, roots: Iterable[str]) -> Sequence[Followed]
         for one in followed:
             if one.waits_for_review and one.name not in confirmed:
                 console.print(plan_panel(one))
-                reviewer.press(REPOSITORY, one.check_run["id"], "Confirm")
+                reviewer.click(REPOSITORY, one.check_run["id"], "Confirm")
                 confirmed.add(one.name)
                 console.print(f"[bold green]✓[/] reviewer clicked [bold]Confirm[/] on {one.name}", highlight=False)
 

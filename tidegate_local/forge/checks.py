@@ -160,11 +160,11 @@ def _suite_json(hosting: Hosting, repository: Repository, suite: CheckSuite) -> 
 def tell(
     hosting: Hosting, repository: Repository, run: CheckRun, action: str, sender: str, *, identifier: str | None = None
 ) -> None:
-    """Send the check_run webhook; ``identifier`` is the pressed button's."""
+    """Send the check_run webhook; ``identifier`` is the clicked button's."""
     suite = _suite_json(hosting, repository, hosting.store.get(CheckSuite, run.suite))
     check_run = {**run_json(hosting, repository, run), "check_suite": suite}
-    pressed = {} if identifier is None else {"requested_action": {"identifier": identifier}}
-    hosting.tell("check_run", repository, sender, {"action": action, "check_run": check_run, **pressed})
+    clicked = {} if identifier is None else {"requested_action": {"identifier": identifier}}
+    hosting.tell("check_run", repository, sender, {"action": action, "check_run": check_run, **clicked})
 
 
 def tell_suite(hosting: Hosting, repository: Repository, suite: CheckSuite, action: str, sender: str) -> None:
@@ -182,8 +182,8 @@ def _tell_completed(hosting: Hosting, repository: Repository, run: CheckRun) -> 
         tell_suite(hosting, repository, suite, "completed", hosting.bot().login)
 
 
-def press(hosting: Hosting, repository: Repository, run: CheckRun, identifier: str, user: str) -> None:
-    """Press a button of a check run as a user. Raise Refusal (422) for a button that it does not have."""
+def click(hosting: Hosting, repository: Repository, run: CheckRun, identifier: str, user: str) -> None:
+    """Click a button of a check run as a user. Raise Refusal (422) for a button that it does not have."""
     if identifier not in {action["identifier"] for action in run.actions}:
         raise invalid(_RESOURCE, "identifier", "invalid", "the check run has no such action")
     tell(hosting, repository, run, "requested_action", user, identifier=identifier)

@@ -21,7 +21,7 @@ __all__ = ["ForgeAnswered", "ForgeClient"]
 
 @dataclass(frozen=True, slots=True)
 class ForgeClient(Pusher):
-    """A person on the forge at ``url``: what they push, open, merge, say and press."""
+    """A person on the forge at ``url``: what they push, open, merge, say and click."""
 
     def create_repository(self, repository: str, *, private: bool = True) -> None:
         """Make an empty repository; the first push makes a private one too."""
@@ -114,9 +114,9 @@ class ForgeClient(Pusher):
         """Return the identifiers of the buttons that the page of a check run shows."""
         return re.findall(r'name="identifier" value="([^"]+)"', self.page(f"/{repository}/runs/{run}"))
 
-    def press(self, repository: str, run: int, button: str) -> None:
-        """Press a button on the page of a check run, as this person. Raise ForgeAnswered."""
-        self.submit(f"/{repository}/runs/{run}", "/press", {"identifier": button})
+    def click(self, repository: str, run: int, button: str) -> None:
+        """Click a button on the page of a check run, as this person. Raise ForgeAnswered."""
+        self.submit(f"/{repository}/runs/{run}", "/click", {"identifier": button})
 
     def rerun(self, repository: str, run: int) -> None:
         """Ask for a check to be run again, on its page."""

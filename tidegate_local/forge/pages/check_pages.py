@@ -28,7 +28,7 @@ def run(visit: Visit) -> Response:
     one = _run(visit)
     commit = shown(visit, visit.git.commit(one.head_sha))
     newest = next(other for other in commit.runs if other.name == one.name)
-    pressed = visit.request.args.get("pressed")
+    clicked = visit.request.args.get("clicked")
     labels = {action["identifier"]: action["label"] for action in one.actions}
     return visit.show(
         "run.html",
@@ -37,20 +37,20 @@ def run(visit: Visit) -> Response:
         commit=commit.commit,
         runs=commit.runs,
         newest=newest,
-        pressed="Re-run" if pressed == RERUN else labels.get(pressed or ""),
+        clicked="Re-run" if clicked == RERUN else labels.get(clicked or ""),
         live=True,
         moving=commit.may_change,
     )
 
 
-def press(visit: Visit) -> Response:
-    """Press a button of a check run: the App gets the check_run webhook (requested_action).
+def click(visit: Visit) -> Response:
+    """Click a button of a check run: the App gets the check_run webhook (requested_action).
 
-    Everybody who can see the page can press: it is the App that knows who may decide what.
+    Everybody who can see the page can click: it is the App that knows who may decide what.
     """
     form, one = visit.form(), _run(visit)
     identifier = form.get("identifier", "")
-    checks.press(visit.hosting, visit.repository, one, identifier, visit.person.login)
+    checks.click(visit.hosting, visit.repository, one, identifier, visit.person.login)
     return _sent(visit.go("runs", one.id), identifier)
 
 
@@ -64,7 +64,7 @@ def rerun(visit: Visit) -> Response:
 
 def _sent(response: Response, what: str) -> Response:
     """Say on the page to which the answer leads what was sent."""
-    response.location = f"{response.location}?pressed={what}"
+    response.location = f"{response.location}?clicked={what}"
     return response
 
 

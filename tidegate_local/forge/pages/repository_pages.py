@@ -123,7 +123,7 @@ def commit(visit: Visit) -> Response:
         repository=visit.repository,
         shown=shown(visit, one),
         **changes(visit, before, one.sha),
-        sent=_sent(visit.request.args.get("pressed", "")),
+        sent=_sent(visit.request.args.get("clicked", "")),
         live=True,
     )
 
@@ -134,11 +134,11 @@ def changes(visit: Visit, before: str, after: str) -> dict[str, Any]:
     return {"files": files[:_FILES], "left_out": max(0, len(files) - _FILES), "patches": patches}
 
 
-def _sent(pressed: str) -> str:
+def _sent(clicked: str) -> str:
     """Return in words what a button of the page sent."""
-    if pressed == "all":
+    if clicked == "all":
         return "Requested a rerun of all checks of this commit."
-    kind, _, count = pressed.partition("-")
+    kind, _, count = clicked.partition("-")
     if kind != "failed" or not count.isdecimal():
         return ""
     checks_ = "one failed check" if count == "1" else f"{count} failed checks"

@@ -52,7 +52,7 @@ _MAP = Map(
         Rule(f"{_IN}/commit/<sha>/rerun-failed", methods=["POST"], endpoint=check_pages.rerun_failed),
         Rule(f"{_IN}/commit/<sha>/rerun-all", methods=["POST"], endpoint=check_pages.rerun_all),
         Rule(f"{_IN}/runs/<int:id>", methods=["GET"], endpoint=check_pages.run),
-        Rule(f"{_IN}/runs/<int:id>/press", methods=["POST"], endpoint=check_pages.press),
+        Rule(f"{_IN}/runs/<int:id>/click", methods=["POST"], endpoint=check_pages.click),
         Rule(f"{_IN}/runs/<int:id>/rerun", methods=["POST"], endpoint=check_pages.rerun),
         Rule(f"{_IN}/issues", methods=["GET"], endpoint=issue_pages.index),
         Rule(f"{_IN}/issues/<int:number>", methods=["GET"], endpoint=issue_pages.one),
