@@ -58,7 +58,7 @@ def lock(
     person: Person = None,
     json: Json = False,
 ) -> None:
-    """Lock the queue of a root, or all queues of a stack or repository. Merges wait; deploys by hand do not."""
+    """Lock the queue of a root, or all queues of a stack or repository. Merges wait; manual deployments do not."""
     from tidegate_cli import lookup
 
     _check_one(root, stack, everything=everything)

@@ -113,7 +113,7 @@ def _overtaken(deployment: Deployment, deployed: Deployed | None, known: Relatio
 
 
 def _has_moved_on(deployment: Deployment, deployed: Deployed | None, known: Relations) -> bool:
-    """Tell whether a pull request that is applied lacks what a merge brought, and not only another deploy by hand."""
+    """Tell whether an applied pull request lacks what a merge brought, and not only another manual deployment."""
     merged = deployed is not None and deployed.trigger is not Trigger.MANUAL
     return bool(deployment.request.base_sha) and merged and known.to_deployed is Comparison.DIVERGED
 
