@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.configuration import REPOSITORY, load, refusal
+from tests.configuration import REPOSITORY, load, mistakes, refusal
 from tidegate.config.loader import DeclaredRoot, LoadedConfiguration, Misleading, examine_configuration
 from tidegate.config.model.file import WHEN_MODIFIED
 from tidegate.roots.rules.root import Engine, EngineName, Root
@@ -60,6 +60,16 @@ dirs:
         ("app-prod", "live/app", "prod", ("**",)),
         ("infra", ".", "default", WHEN_MODIFIED),
     ]
+
+
+def test_a_repeated_name_is_told_together_with_what_the_models_refuse():
+    text = "engin: tofu\nroots: [{dir: a, name: x}, 1]\ndirs: {b: {name: x}, c: {name: [y]}, d: }\n"
+    told = [str(each) for each in mistakes(text)]
+    assert [each.split(": ")[0].removeprefix("tidegate.yaml:") for each in told] == ["1:1", "2:28", "3:18", "3:32"]
+    assert "duplicate root name 'x'. It is already used on line 2" in told[2]
+    assert "duplicate" in str(mistakes("engin: tofu\nroots: [{dir: a, name: x}, {dir: b, name: x}]\n")[1])
+    for roots in ("roots: 1\ndirs: 1\n", "roots: {a: {name: x}}\ndirs: [{name: x}]\n"):
+        assert "duplicate" not in "".join(str(each) for each in mistakes(f"engin: tofu\n{roots}"))
 
 
 def test_values_are_text_as_written_so_that_a_version_keeps_its_zeros():

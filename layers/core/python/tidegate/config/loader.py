@@ -14,7 +14,7 @@ from tidegate.config.misleading import misleading
 from tidegate.config.model.file import FILE, SECTIONS, Configuration
 from tidegate.config.model.rights import CheckSection
 from tidegate.config.organization import Organization
-from tidegate.config.refusals import refusals_of, unknown_stacks
+from tidegate.config.refusals import refusals_of, repeated_names, unknown_stacks
 from tidegate.config.root_sections import Around as AroundRoots
 from tidegate.config.root_sections import RootSections, root_sections
 from tidegate.config.root_sections import around as around_roots
@@ -99,7 +99,7 @@ def _validated(document: Document) -> Configuration:
         return Configuration.model_validate(document.content)
     except ValidationError as error:
         told = refusals_of(document, error.errors(include_url=False))
-        raise ExceptionGroup("mistakes", [*told, *unknown_stacks(document, told)]) from None
+        raise ExceptionGroup("mistakes", [*told, *unknown_stacks(document, told), *repeated_names(document)]) from None
 
 
 def _loaded(

@@ -75,6 +75,28 @@ def unknown_stacks(document: Document, told: Sequence[InvalidConfiguration]) -> 
     return [each for each in found if (each.line, each.column) not in taken]
 
 
+def repeated_names(document: Document) -> list[InvalidConfiguration]:
+    """Return which written names of roots are repeated, of a file with other mistakes: as many as are listed."""
+    lines: dict[str, int] = {}
+    found = []
+    for path in _roots_in(document.content):
+        name = _at(document, (*path, "name"))
+        if not isinstance(name, str):
+            continue
+        if name in lines:
+            problem = f"duplicate root name {quoted(name)}"
+            found.append(document.refusal((*path, "name"), problem, f"It is already used on line {lines[name]}"))
+        lines.setdefault(name, document.place(path)[0])
+    return found[:MOST_LISTED]
+
+
+def _roots_in(content: dict[str, Any]) -> Iterator[Path]:
+    """Yield where roots are declared that may have a name."""
+    roots, dirs = content.get("roots"), content.get("dirs")
+    yield from (("roots", number) for number in range(len(roots) if isinstance(roots, list) else 0))
+    yield from (("dirs", written) for written in (dirs if isinstance(dirs, dict) else ()))
+
+
 def _names_in(document: Document, stack: str) -> StackDefinition:
     """Return what a stack says of others, as far as it is a list of names."""
     after, plan_after, modified_by, contains = (
@@ -115,10 +137,10 @@ _STACK_KEYS: dict[str, tuple[Sequence[str], ...]] = {
 
 
 def _at(document: Document, path: Sequence[str | int]) -> Any:
-    """Return what stands at a path of mappings, None where nothing does."""
+    """Return what stands at a path, None where nothing does."""
     content = document.content
     for part in path:
-        content = content.get(part) if isinstance(content, dict) else None
+        content = content[part] if part in _parts(content) else None
     return content
 
 
