@@ -71,7 +71,7 @@ def test_an_operator_deploys_through_the_api_and_unlocks_by_the_command_line(pro
         unlocked = run_tidegate(project, "unlock", project.name, "app")
         assert unlocked.returncode == 0, unlocked.stderr
         assert api.get("/api/v1/queue", params=where).json()["lock"] is None
-    assert "not locked" in run_tidegate(project, "unlock", project.name, "app").stdout
+    assert "no longer locked" in run_tidegate(project, "unlock", project.name, "app").stdout
 
 
 STAGES = """

@@ -228,7 +228,7 @@ class TestRunningAgain:
         assert "Re-run failed checks" in text
         status, headers, _ = ask(forge, "POST", f"{page}/rerun-failed", {"csrf": csrf(text)})
         assert (status, headers["Location"]) == (303, f"{forge.url}{page}?clicked=failed-1")
-        assert "asked to run one failed check again" in ask(forge, "GET", f"{page}?clicked=failed-1")[2]
+        assert "Requested a rerun of one failed check." in ask(forge, "GET", f"{page}?clicked=failed-1")[2]
 
     def test_where_a_check_waits_for_somebody_and_none_failed_no_failed_ones_are_offered(self, forge, sha, run):
         text = ask(forge, "GET", f"/acme/infra/commit/{sha}")[2]
