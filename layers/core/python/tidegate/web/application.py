@@ -45,6 +45,7 @@ from tidegate.web.rules import RULES, Right, Rule
 from tidegate.web.session import Session
 from tidegate.web.shapes import Shapes
 from tidegate.web.signing_in import SigningIn
+from tidegate.web.update_pages import UpdatePages
 
 _JSON = "application/json"
 _API = "/api/"
@@ -93,6 +94,7 @@ class WebApplication:
         LockPages(ports).add_to(self.app)
         PullRequestPages(ports, self._authorization, shapes, self._rendering).add_to(self.app)
         DriftPages(ports, self._authorization, shapes, self._rendering).add_to(self.app)
+        UpdatePages(ports, shapes, self._rendering).add_to(self.app)
         self._signing_in.add_to(self.app)
         OpenId(ports).add_to(self.app)
         self.app.get("/api/v1/openapi.json", include_in_schema=False, enable_validation=False)(self._description)

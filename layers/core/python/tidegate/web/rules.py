@@ -108,6 +108,8 @@ RULES: Mapping[str, Rule] = {
     "POST /deployments/<id>/gate": _GATE,
     "POST /deployments/<id>/cancel": _REVIEW,
     "GET /changes/<id>": Rule(Right.READ, About.CHANGE),
+    "GET /config-updates/<owner>/<name>": Rule(Right.READ, About.REPOSITORY),
+    "POST /config-updates/<owner>/<name>/act": Rule(Right.WRITE, About.REPOSITORY),
     "GET /drift": Rule(Right.READ, About.ANY_REPOSITORY),
     "POST /drift/look": _LOOK,
     "GET /pulls": Rule(Right.READ, About.ANY_REPOSITORY),

@@ -1,0 +1,139 @@
+"""Read what runs in the environments of a config repository, since when, and what is on its way."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from tidegate.config.rules.config_updates import DeclaredImageSet, Environment
+from tidegate.config_updates.read_configuration import current_updates
+from tidegate.config_updates.rules.entry import UpdateEntry
+from tidegate.config_updates.rules.environment import EnvironmentState, Landed
+from tidegate.config_updates.rules.image_set import identity_of
+from tidegate.config_updates.rules.promotion import Promotion
+from tidegate.config_updates.rules.queue import Hold, OnAuto, UpdateHead
+from tidegate.ports import Ports
+
+#: Entries of the history on one page.
+SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceImage:
+    """A service's image in an environment: its tag, and the tag before, empty for a new service."""
+
+    service: str
+    tag: str
+    before: str = ""
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether the environment's last change brought this image."""
+        return self.tag != self.before
+
+
+@dataclass(frozen=True, slots=True)
+class EnvironmentView:
+    """An environment: what is on the default branch for it, its services, how far its targets are, and what comes.
+
+    ``coming`` are the open entries that go there, ``promotion`` is the newest open one of what landed.
+    """
+
+    declared: Environment
+    state: EnvironmentState
+    services: tuple[ServiceImage, ...]
+    coming: tuple[UpdateEntry, ...]
+    promotion: Promotion | None = None
+
+    @property
+    def newest(self) -> Landed | None:
+        """What is on the default branch."""
+        return self.state.newest
+
+    @property
+    def reported(self) -> tuple[str, ...]:
+        """The targets that run what is on the default branch."""
+        identity = self.newest.identity if self.newest else ""
+        done = {each.target for each in self.state.reports if each.identity == identity and each.succeeded}
+        return tuple(each.name for each in self.declared.targets if each.name in done)
+
+    @property
+    def failed(self) -> tuple[str, ...]:
+        """The targets that could not deploy what is on the default branch."""
+        identity = self.newest.identity if self.newest else ""
+        failed = {each.target for each in self.state.reports if each.identity == identity and not each.succeeded}
+        return tuple(each.name for each in self.declared.targets if each.name in failed)
+
+
+@dataclass(frozen=True, slots=True)
+class SetView:
+    """An image set and its environments, in their order."""
+
+    declared: DeclaredImageSet
+    hold: Hold | None
+    environments: tuple[EnvironmentView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class UpdatesView:
+    """A config repository: its image sets, its queue from the lowest entry, and what ended last."""
+
+    head: UpdateHead
+    sets: tuple[SetView, ...]
+    queue: tuple[tuple[UpdateEntry, OnAuto | None], ...]
+    history: tuple[UpdateEntry, ...]
+
+
+def get_updates(ports: Ports, repository: str) -> UpdatesView:
+    """Return all of a config repository. Raise what ``current_updates`` raises."""
+    current = current_updates(ports, repository)
+    head = ports.config_updates.head(repository)
+    open_ = ports.config_updates.entries(repository, head.open)
+    known = {(each.image_set, each.name): each for each in ports.config_updates.environments(repository)}
+    promotions = ports.config_updates.open_promotions(repository)
+    sets = []
+    for declared in current.updates.sets:
+        views = []
+        for environment in declared.environments:
+            place = declared.name, environment.name
+            state = known.get(place, EnvironmentState(repository, *place))
+            coming = tuple(each for each in open_.values() if each.place == place)
+            of_it = _promotion(promotions, state)
+            views.append(EnvironmentView(environment, state, _services(ports, environment, state), coming, of_it))
+        sets.append(SetView(declared, head.set_state(declared.name).hold, tuple(views)))
+    on_auto = {each.entry: each for each in head.stack}
+    queue = tuple((open_[each], on_auto.get(each)) for each in head.open if each in open_)
+    return UpdatesView(head, tuple(sets), queue, tuple(ports.config_updates.history(repository, SHOWN)))
+
+
+def _promotion(promotions: Sequence[Promotion], state: EnvironmentState) -> Promotion | None:
+    newest = state.newest
+    found = (each for each in promotions if (each.image_set, each.environment) == (state.image_set, state.name))
+    return next((each for each in found if newest and each.entry == newest.entry), None)
+
+
+def _services(ports: Ports, environment: Environment, state: EnvironmentState) -> tuple[ServiceImage, ...]:
+    if state.newest is None:
+        return ()
+    now = _tags(ports, state.repository, state.newest, environment.file)
+    before = _tags(ports, state.repository, state.landed[1], environment.file) if state.landed[1:] else now
+    return tuple(ServiceImage(name, tag, before.get(name, "")) for name, tag in sorted(now.items()))
+
+
+def _tags(ports: Ports, repository: str, landed: Landed, file: str) -> Mapping[str, str]:
+    """Return the tag of each service in an environment's file: empty for a file of another form."""
+    content = ports.config_branches.file_content(repository, landed.commit, file)
+    if content is None or identity_of(content) != landed.identity:
+        return {}
+    try:
+        images = json.loads(content)
+    except ValueError:
+        return {}
+    if not isinstance(images, dict):
+        return {}
+    return {
+        str(name): str(each["Tag"]).rpartition(":")[2]
+        for name, each in images.items()
+        if isinstance(each, dict) and "Tag" in each
+    }
