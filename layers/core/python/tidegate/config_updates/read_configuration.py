@@ -57,9 +57,9 @@ class CurrentUpdates:
 def current_updates(ports: Ports, repository: str) -> CurrentUpdates:
     """Return what a repository's default branch declares now.
 
-    Raise NotFound for an unknown repository, and what ``load_updates`` raises.
+    Raise ForgeRefused for a repository that the App cannot read, ForgeUnavailable, and what ``load_updates`` raises.
     """
-    branch = ports.repository_index.repository(repository).default_branch
+    branch = ports.config_updates.head(repository).default_branch or ports.commits.default_branch(repository)
     commit = ports.config_branches.branch_heads(repository, [branch]).get(branch)
     if commit is None:
         raise ForgeUnavailable(f"{repository} has no branch {branch}")
