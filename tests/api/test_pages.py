@@ -203,9 +203,9 @@ def test_a_plan_that_was_altered_cannot_be_confirmed(wires, browser, reviewer):
     names = prepare(wires)
     wires.artifacts.put(wires.deployments.get(names["id"]).planned.plan.text.key, b"No changes. Really.")
     given = {"decision": "approve", "plan_digest": wires.deployments.get(names["id"]).planned.plan.file.sha256}
-    pressed = browser.post_form(f"/deployments/{names['id']}/review", csrf=browser.form_token(), **given)
+    clicked = browser.post_form(f"/deployments/{names['id']}/review", csrf=browser.form_token(), **given)
     called = reviewer.post_json(f"/api/v1/deployments/{names['id']}/review", given)
-    assert (pressed.status, called.status) == (409, 409)
+    assert (clicked.status, called.status) == (409, 409)
     assert "was modified" in called.json["error"]["message"]
     assert wires.deployments.get(names["id"]).review.approved is None
 
@@ -213,11 +213,11 @@ def test_a_plan_that_was_altered_cannot_be_confirmed(wires, browser, reviewer):
 def test_a_plan_that_nobody_saw_is_not_confirmed(wires, browser, reviewer):
     names = prepare(wires)
     for seen in ({}, {"plan_digest": "0" * 64}):
-        pressed = browser.post_form(
+        clicked = browser.post_form(
             f"/deployments/{names['id']}/review", csrf=browser.form_token(), decision="approve", **seen
         )
         called = reviewer.post_json(f"/api/v1/deployments/{names['id']}/review", {"decision": "approve", **seen})
-        assert (pressed.status, called.status) == (409, 409)
+        assert (clicked.status, called.status) == (409, 409)
     assert wires.deployments.get(names["id"]).review.approvals == ()
 
 

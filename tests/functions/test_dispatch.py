@@ -58,7 +58,7 @@ def test_a_queue_is_known_by_its_whole_name(wires):
     wires.deployments.add(deployment)
     event = sqs_event(PublishDeployment(deployment=deployment.id).body(), group=["one"])
     (record,) = event["Records"]
-    for name in ("other-check-runs.fifo", "check-runs", "presses"):
+    for name in ("other-check-runs.fifo", "check-runs", "clicks"):
         with pytest.raises(UnknownKind):
             call_function("forge_steps", {"Records": [{**record, "eventSourceARN": QUEUE + name}]})
     call_function("forge_steps", {"Records": [{**record, "eventSourceARN": f"{QUEUE}check-runs.fifo"}]})

@@ -166,7 +166,7 @@ def test_a_cancel_ends_plans_in_one_function_and_is_answered_by_another(wires, c
 
 
 def test_what_needs_the_repositorys_files_goes_to_the_discovery_queue():
-    queues = queues_of_events("discovery", "presses")
+    queues = queues_of_events("discovery", "clicks")
     assert {event for event, queue in queues.items() if queue == "discovery"} == {
         "push",
         "head",
@@ -182,5 +182,5 @@ def test_what_needs_the_repositorys_files_goes_to_the_discovery_queue():
         "replan",
         "detect_drift",
     }
-    presses = {"check_run", "decision"}
-    assert {event for event, queue in queues.items() if queue == "presses"} == presses
+    clicks = {"check_run", "decision"}
+    assert {event for event, queue in queues.items() if queue == "clicks"} == clicks

@@ -127,7 +127,7 @@ def cloud(endpoint, monkeypatch):
         "AWS_SECRET_ACCESS_KEY": "test",
         "TIDEGATE_TABLE": f"table-{mark}",
         "TIDEGATE_DISCOVERY_QUEUE": sqs.create_queue(QueueName=f"push-{mark}")["QueueUrl"],
-        "TIDEGATE_ACTION_QUEUE": sqs.create_queue(QueueName=f"press-{mark}")["QueueUrl"],
+        "TIDEGATE_ACTION_QUEUE": sqs.create_queue(QueueName=f"click-{mark}")["QueueUrl"],
         "TIDEGATE_WEBHOOK_SECRET_NAME": f"secret-{mark}",
     }
     for name, value in names.items():

@@ -26,7 +26,7 @@ class LookingScenario:
     def look(self, schedule="nightly"):
         return start_drift(self.ports, REPOSITORY, schedule, "demand")
 
-    def pressed(self, by="writer", schedule="nightly"):
+    def clicked(self, by="writer", schedule="nightly"):
         """Somebody has the schedule's check run again."""
         fields = {"repository": REPOSITORY, "sender": by, "schedule": schedule}
         asked = Delivery("d-1", "detect_drift", fields, NOW)
@@ -52,8 +52,8 @@ def test_a_run_of_the_schedule_is_started(scenario):
 
 
 def test_the_same_demand_once_more_starts_none(scenario):
-    scenario.pressed()
-    scenario.pressed()
+    scenario.clicked()
+    scenario.clicked()
     assert len(scenario.started) == 1
 
 
@@ -80,9 +80,9 @@ def test_a_run_that_is_long_forgotten_is_not_waited_for(scenario):
 def test_there_must_be_such_a_schedule(scenario):
     with pytest.raises(NotFound, match="weekly"):
         scenario.look("weekly")
-    assert "weekly" in scenario.pressed(schedule="weekly")
+    assert "weekly" in scenario.clicked(schedule="weekly")
 
 
 def test_who_may_not_write_starts_nothing(scenario):
-    assert scenario.pressed(by="reader").startswith(f"reader has no write permission on {REPOSITORY}")
+    assert scenario.clicked(by="reader").startswith(f"reader has no write permission on {REPOSITORY}")
     assert scenario.started == {}

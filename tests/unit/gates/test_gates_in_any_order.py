@@ -45,7 +45,7 @@ class GatesInAnyOrder(RuleBasedStateMachine):
     def __init__(self):
         super().__init__()
         self.scenario = GateScenario()
-        self.presses = 0
+        self.clicks = 0
         for root, stack in ROOTS:
             self.scenario.planned(root, stack, Waits(apply_after=stacks_before(stack)))
 
@@ -115,8 +115,8 @@ class GatesInAnyOrder(RuleBasedStateMachine):
     @rule(member=MEMBERS, death=DEATHS)
     def is_rejected_at_its_gate(self, member, death):
         deployment = self.newest(*member)
-        self.presses += 1
-        at = utc("2027-01-01") + timedelta(seconds=self.presses)
+        self.clicks += 1
+        at = utc("2027-01-01") + timedelta(seconds=self.clicks)
         self.mortal(death, lambda: reject_gate(self.scenario.ports, deployment.id, "reviewer", at))
 
     @rule(member=MEMBERS)

@@ -142,7 +142,7 @@ def test_of_several_newer_ones_the_next_in_line_takes_the_place(scenario):
 def test_what_is_run_again_gives_way_to_a_merge_that_stood_in_line_before_it(scenario):
     dev = scenario.member("app", "dev", State.REJECTED)
     old = deployment_in(State.REJECTED, 1)
-    again = run_again(run_again(old, "main", "maintainer", LATE, "press"), "main", "maintainer", LATE, "once more")
+    again = run_again(run_again(old, "main", "maintainer", LATE, "click"), "main", "maintainer", LATE, "once more")
     first = again.rerun.first_requested_at
     blocked = scenario.waits(
         scenario.planned("web", trigger=Trigger.RERUN, requested_at=LATE, first_requested_at=first)

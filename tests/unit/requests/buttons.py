@@ -1,4 +1,4 @@
-"""Where buttons of check runs are pressed."""
+"""Where buttons of check runs are clicked."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ANSWERS = {Button.CONFIRM: Answer.APPROVE, Button.REJECT: Answer.REJECT}
 
 
 class PressedScenario(Scenario):
-    """A scenario with a deployment whose check run, number 1, is pressed."""
+    """A scenario with a deployment whose check run, number 1, is clicked."""
 
     def __init__(self, state=State.AWAITING_REVIEW, lock=None, **fields):
         forge = MemoryForge(writers={"reviewer", "maintainer"}, branches={"main": "f" * 40})
@@ -47,8 +47,8 @@ class PressedScenario(Scenario):
             shown = Shown(Standing(1, lock=lock), NOW, asked=True)
             self.boards.write(self.deployment.queue, {self.deployment.id: shown}, ())
 
-    def press(self, identifier=Button.CONFIRM, by="reviewer", at=LATER, deployments=None, **fields):
-        press = ButtonClick(
+    def click(self, identifier=Button.CONFIRM, by="reviewer", at=LATER, deployments=None, **fields):
+        click = ButtonClick(
             repository=self.deployment.repository,
             check_run=1,
             name="tidegate/deploy: network",
@@ -59,12 +59,12 @@ class PressedScenario(Scenario):
             at=at,
         )
         ports = changed(self.ports, deployments=deployments) if deployments else self.ports
-        outcome = answer_button(ports, replace(press, **fields))
+        outcome = answer_button(ports, replace(click, **fields))
         self.show_answers()
         return outcome
 
     def show_answers(self):
-        """Show why presses had no effect, as the check-run queue does."""
+        """Show why clicks had no effect, as the check-run queue does."""
         for deployment, why in self.event_publisher.answers:
             publish_check_run(self.ports, deployment, again=True, answer=why)
         self.event_publisher.answers.clear()

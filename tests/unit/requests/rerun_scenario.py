@@ -1,4 +1,4 @@
-"""Where people press *Re-run* on check runs, one or all of a commit."""
+"""Where people click *Re-run* on check runs, one or all of a commit."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ _DONE = {GateAnswer.RETRY: "retried", GateAnswer.REJECT: "rejected", GateAnswer.
 
 @dataclass(frozen=True, slots=True)
 class ButtonClick:
-    """A press of a button: on which check run, by whom, and when it was received."""
+    """A click of a button: on which check run, by whom, and when it was received."""
 
     repository: str
     check_run: int
@@ -59,73 +59,73 @@ class ButtonClick:
     at: datetime
 
 
-def answer_button(ports: Ports, press: ButtonClick) -> str:
+def answer_button(ports: Ports, click: ButtonClick) -> str:
     """Do the button's action, or refuse. Return the result, in a few words, for the log."""
-    if press.name == CHECK_RUN and (entry := entry_of(press.external_id)):
-        return answer_entry_button(ports, press.repository, entry, press.identifier, press.by)
-    deployment = _deployment(ports, press)
+    if click.name == CHECK_RUN and (entry := entry_of(click.external_id)):
+        return answer_entry_button(ports, click.repository, entry, click.identifier, click.by)
+    deployment = _deployment(ports, click)
     if deployment is None:
-        return _refuse_foreign(ports, press)
-    if _decided_by(press, deployment):
-        return _decide(ports, press, deployment)
+        return _refuse_foreign(ports, click)
+    if _decided_by(click, deployment):
+        return _decide(ports, click, deployment)
     shown = ports.check_runs.published(deployment.id)
-    if shown is not None and shown.id != press.check_run:
-        return _refuse_outdated(ports, press, deployment, shown.id)
-    return _answer(ports, press, deployment)
+    if shown is not None and shown.id != click.check_run:
+        return _refuse_outdated(ports, click, deployment, shown.id)
+    return _answer(ports, click, deployment)
 
 
-def _answer(ports: Ports, press: ButtonClick, deployment: Deployment) -> str:
+def _answer(ports: Ports, click: ButtonClick, deployment: Deployment) -> str:
     """Do the action of a button on the deployment's newest check run, if it exists and the person may."""
-    if press.identifier == Button.APPROVE:  # Whose approval is required is checked when it is given.
-        return _decide_gate(ports, press, deployment)
-    if press.identifier not in _ACTIONS:
-        return _refuse(ports, deployment, f"Unknown button {press.identifier!r}.")
-    judged = may_act(ports, deployment, _ACTIONS[Button(press.identifier)], press.by)
+    if click.identifier == Button.APPROVE:  # Whose approval is required is checked when it is given.
+        return _decide_gate(ports, click, deployment)
+    if click.identifier not in _ACTIONS:
+        return _refuse(ports, deployment, f"Unknown button {click.identifier!r}.")
+    judged = may_act(ports, deployment, _ACTIONS[Button(click.identifier)], click.by)
     if not judged.done:
         return _refuse(ports, deployment, judged.reason)
-    if press.identifier in {Button.UNLOCK, Button.CANCEL}:
-        act = _unlock if press.identifier == Button.UNLOCK else _cancel
-        return act(ports, press, deployment)
-    if press.identifier == Button.RETRY or (press.identifier == Button.REJECT and _is_at_gate(deployment)):
-        return _decide_gate(ports, press, deployment)
-    return _decide(ports, press, deployment)
+    if click.identifier in {Button.UNLOCK, Button.CANCEL}:
+        act = _unlock if click.identifier == Button.UNLOCK else _cancel
+        return act(ports, click, deployment)
+    if click.identifier == Button.RETRY or (click.identifier == Button.REJECT and _is_at_gate(deployment)):
+        return _decide_gate(ports, click, deployment)
+    return _decide(ports, click, deployment)
 
 
-def _deployment(ports: Ports, press: ButtonClick) -> Deployment | None:
+def _deployment(ports: Ports, click: ButtonClick) -> Deployment | None:
     """Return the deployment that the check run shows, if it is one of ours."""
     try:
-        deployment = ports.deployments.get(press.external_id)
+        deployment = ports.deployments.get(click.external_id)
     except NotFound:
         return None
     ours = (deployment.repository, deployment.revision.sha)
-    is_ours = ours == (press.repository, press.sha)
-    return deployment if is_ours and press.name == check_run_name(deployment) else None
+    is_ours = ours == (click.repository, click.sha)
+    return deployment if is_ours and click.name == check_run_name(deployment) else None
 
 
-def _decide(ports: Ports, press: ButtonClick, deployment: Deployment) -> str:
-    decision = decide_review(ports, deployment.id, _ANSWERS[press.identifier], press.by, press.at)
+def _decide(ports: Ports, click: ButtonClick, deployment: Deployment) -> str:
+    decision = decide_review(ports, deployment.id, _ANSWERS[click.identifier], click.by, click.at)
     if decision.done:
         return "decided"
     return _refuse(ports, deployment, decision.reason)
 
 
-def _decide_gate(ports: Ports, press: ButtonClick, deployment: Deployment) -> str:
-    answer = _GATE_ANSWERS[press.identifier]
-    decision = decide_gate(ports, deployment.id, answer, press.by, press.at)
+def _decide_gate(ports: Ports, click: ButtonClick, deployment: Deployment) -> str:
+    answer = _GATE_ANSWERS[click.identifier]
+    decision = decide_gate(ports, deployment.id, answer, click.by, click.at)
     if decision.done:
         return _DONE[answer]
     return _refuse(ports, deployment, decision.reason)
 
 
-def _unlock(ports: Ports, press: ButtonClick, deployment: Deployment) -> str:
-    decision = unlock_queue(ports, deployment.queue, Unlocking(press.by, press.at))
+def _unlock(ports: Ports, click: ButtonClick, deployment: Deployment) -> str:
+    decision = unlock_queue(ports, deployment.queue, Unlocking(click.by, click.at))
     if decision.done:
         return "unlocked"
     return _refuse(ports, deployment, decision.reason)
 
 
-def _cancel(ports: Ports, press: ButtonClick, deployment: Deployment) -> str:
-    decision = cancel_deployment(ports, deployment.id, press.by, press.at)
+def _cancel(ports: Ports, click: ButtonClick, deployment: Deployment) -> str:
+    decision = cancel_deployment(ports, deployment.id, click.by, click.at)
     return "cancelled" if decision.done else _refuse(ports, deployment, decision.reason)
 
 
@@ -135,25 +135,25 @@ def _refuse(ports: Ports, deployment: Deployment, reason: str) -> str:
     return f"refused: {reason}"
 
 
-def _refuse_outdated(ports: Ports, press: ButtonClick, deployment: Deployment, newest: int) -> str:
-    url = ports.addresses.check_run_url(press.repository, newest)
-    check_run = render_continued(deployment, url, _why_outdated(press, deployment))
-    ports.check_run_publisher.update_check_run(press.repository, press.check_run, check_run)
+def _refuse_outdated(ports: Ports, click: ButtonClick, deployment: Deployment, newest: int) -> str:
+    url = ports.addresses.check_run_url(click.repository, newest)
+    check_run = render_continued(deployment, url, _why_outdated(click, deployment))
+    ports.check_run_publisher.update_check_run(click.repository, click.check_run, check_run)
     return "refused: outdated"
 
 
-def _refuse_foreign(ports: Ports, press: ButtonClick) -> str:
+def _refuse_foreign(ports: Ports, click: ButtonClick) -> str:
     problem = "Tidegate has no deployment for this button, so nothing was done."
-    check_run = render_foreign(press.name, press.sha, press.external_id, problem)
-    ports.check_run_publisher.update_check_run(press.repository, press.check_run, check_run)
+    check_run = render_foreign(click.name, click.sha, click.external_id, problem)
+    ports.check_run_publisher.update_check_run(click.repository, click.check_run, check_run)
     return "refused: foreign"
 
 
-def _why_outdated(press: ButtonClick, deployment: Deployment) -> str:
+def _why_outdated(click: ButtonClick, deployment: Deployment) -> str:
     """Return why a button on an outdated check run has no effect: who decided before, if a review was decided."""
-    answer = _ANSWERS.get(press.identifier)
+    answer = _ANSWERS.get(click.identifier)
     if answer is not None and deployment.review is not None:
-        verdict = check_click(deployment, answer, press.by, press.at)
+        verdict = check_click(deployment, answer, click.by, click.at)
         if verdict.followup is Followup.REFUSE:
             return verdict.reason
     return "This check is outdated. Use the newer one."
@@ -167,10 +167,10 @@ def _is_at_gate(deployment: Deployment) -> bool:
     )
 
 
-def _decided_by(press: ButtonClick, deployment: Deployment) -> bool:
+def _decided_by(click: ButtonClick, deployment: Deployment) -> bool:
     """Tell whether this click was saved before: its first delivery may have died before settling the token.
 
     That also holds on an outdated check run, because the decision may have created a newer one.
     """
-    answer = _ANSWERS.get(press.identifier)
-    return answer is not None and check_click(deployment, answer, press.by, press.at).followup is Followup.SETTLE_AGAIN
+    answer = _ANSWERS.get(click.identifier)
+    return answer is not None and check_click(deployment, answer, click.by, click.at).followup is Followup.SETTLE_AGAIN

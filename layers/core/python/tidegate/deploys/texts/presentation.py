@@ -97,7 +97,7 @@ class View:
     ``log_url`` is the log of its newest job, ``plan_url`` that of its plan. ``repeats`` is the deployment
     that this one runs again, ``repeated_by`` the one that runs this again; ``supersedes`` the one that gave up
     waiting for this one, ``superseded_by`` the one that this gave up for. ``waited_for`` is what holds its gate.
-    ``slot`` says why no runner starts yet, ``notice`` answers a press that had no effect. ``terms`` are the VCS
+    ``slot`` says why no runner starts yet, ``notice`` answers a click that had no effect. ``terms`` are the VCS
     provider's.
     """
 

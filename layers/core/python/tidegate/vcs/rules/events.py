@@ -119,7 +119,7 @@ def _authors(payload: Mapping[str, Any]) -> list[str] | None:
 def _read_check_run(payload: Mapping[str, Any]) -> Accepted | Ignored:
     action = payload.get("action")
     if action not in ("requested_action", "rerequested"):  # It may be of any type.
-        return Ignored("No button of a check run was pressed.")
+        return Ignored("No button of a check run was clicked.")
     check_run = object_in(payload, "check_run")
     name = text_in(check_run, "name")
     if not name.startswith(OUR_CHECK_RUNS):
