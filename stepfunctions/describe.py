@@ -12,10 +12,10 @@ from tidegate.aws.definitions import ENDING, rendered
 
 HERE = Path(__file__).resolve().parent
 PAGE = HERE / "README.md"
-NAMES = ("deploy", "terraform", "pull_request", "drift")
+NAMES = ("deploy", "terraform", "pull_request", "drift", "promotion")
 _INTRODUCTION = """# State machines
 
-Four Standard state machines in JSONata, each in one YAML file. `shared.yaml` defines what they share, such as retries.
+Five Standard state machines in JSONata, each in one YAML file. `shared.yaml` defines what they share, such as retries.
 Both are rendered to JSON, which is deployed, linted and run locally. To open a machine in Workflow Studio, print it:
 `.venv/bin/python -m stepfunctions.render stepfunctions/deploy.asl.yaml`.
 

@@ -6,6 +6,7 @@ from pydantic import BaseModel
 
 from runner import faults
 from tidegate import messages
+from tidegate.messages import config_updates as updates
 
 #: Steps by their kind: their input and, unless a person or a runner answers by token, their output.
 CONTRACTS: dict[str, tuple[type[BaseModel], type[BaseModel] | None]] = {
@@ -33,6 +34,12 @@ CONTRACTS: dict[str, tuple[type[BaseModel], type[BaseModel] | None]] = {
     "publish_pull_request": (messages.PublishPullRequest, messages.PullRequestPublished),
     "discover_drift": (messages.DiscoverDrift, messages.DriftDiscovered),
     "conclude_drift": (messages.ConcludeDrift, messages.DriftConcluded),
+    "begin_promotion": (updates.BeginPromotion, None),
+    "wait_in_promotion": (updates.WaitInPromotion, updates.PromotionMoved),
+    "stall_promotion": (updates.StallPromotion, None),
+    "end_soak": (updates.EndSoak, updates.PromotionMoved),
+    "promote_entry": (updates.PromoteEntry, updates.PromotionMoved),
+    "fail_promotion": (updates.FailPromotion, None),
 }
 #: What answers the token of a job.
 BY_TOKEN = {"Apply": messages.ApplyResult}

@@ -197,6 +197,7 @@ def test_every_caught_failure_is_recorded_before_the_execution_ends(machine: Mac
         "terraform": {name for name in machine.states if name.startswith("Record ")},
         "pull_request": {"Show what the merge would do", "Show the internal error"},
         "drift": {"Keep and show what was found", "Record an internal error"},
+        "promotion": {"Record an internal error"},
     }[machine.name]
     for name, task in machine.tasks():
         for catch in task["Catch"]:

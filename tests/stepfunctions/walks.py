@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tests.stepfunctions.deploy_walks import DEPLOY
 from tests.stepfunctions.drift_walks import DRIFT
+from tests.stepfunctions.promotion_walks import PROMOTION
 from tests.stepfunctions.pull_walks import PULL_REQUEST
 from tests.stepfunctions.terraform_walks import TERRAFORM
 
-WAYS = [*TERRAFORM, *DEPLOY, *PULL_REQUEST, *DRIFT]
+WAYS = [*TERRAFORM, *DEPLOY, *PULL_REQUEST, *DRIFT, *PROMOTION]

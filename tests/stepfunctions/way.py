@@ -46,6 +46,10 @@ def going_on(what: str) -> Answer:
     return {"next": what, "reason": ""}
 
 
+def moved(following: str, soak: int = 0) -> Answer:
+    return {"next": following, "reason": "", "soak": soak}
+
+
 def claimed(step: str) -> Answer:
     return {"step": step, "reason": "", "version": 1, "deployment": "deployment-1" if step == "deploy" else None}
 
@@ -66,6 +70,7 @@ GIVEN: dict[str, Mapping[str, Any]] = {
     "deploy": {"queue": "acme/infra||app"},
     "pull_request": {"pull_request": "acme/infra#1", "revision": "head+base"},
     "drift": {"repository": "acme/infra", "schedule": "nightly"},
+    "promotion": {"repository": "acme/config", "entry": "entry-1", "attempt": 1},
 }
 PLAIN: dict[str, dict[str, Answer]] = {
     "terraform": {
@@ -116,6 +121,17 @@ PLAIN: dict[str, dict[str, Answer]] = {
         "Record that there is no plan": {"state": "failed", "policies": False},
         "Keep and show what was found": {"summary": "1 drifted"},
         "Record an internal error": {"summary": "no roots"},
+    },
+    "promotion": {
+        "Remember the chain of environments": {},
+        "Wait for the required checks": moved("targets"),
+        "Wait for the targets": moved("after"),
+        "Record that the environment is stalled": {},
+        "Wait for the late targets": moved("after"),
+        "End the soak": moved("after"),
+        "Wait for what comes first": moved("promote"),
+        "Promote to the next environment": moved("ended"),
+        "Record an internal error": {},
     },
 }
 

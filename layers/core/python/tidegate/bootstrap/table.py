@@ -43,11 +43,20 @@ from tidegate.messages import (
     WaitForSignal,
     WaitForSlot,
 )
+from tidegate.messages.config_updates import (
+    BeginPromotion,
+    EndSoak,
+    FailPromotion,
+    PromoteEntry,
+    StallPromotion,
+    WaitInPromotion,
+)
 from tidegate.messages.queues import (
     ActionEvent,
     DiscoveryEvent,
     Event,
     FollowApply,
+    FollowUpdate,
     GiveSlots,
     OpenGates,
     PublishDeployment,
@@ -178,6 +187,9 @@ STEPS: Mapping[str, Mapping[str, Verb[Any]]] = {
         "record_outcome": Verb(RecordOutcome, _verb("deploys.queue.record_outcome")),
         "start_on_lambda": Verb(StartOnLambda, _verb("jobs.start_on_lambda")),
         "publish_pull_request": Verb(PublishPullRequest, _publish_pull_request),
+        "stall_promotion": Verb(StallPromotion, _verb("config_updates.promotions.promotion_steps:stall_promotion")),
+        "end_soak": Verb(EndSoak, _verb("config_updates.promotions.promotion_steps:end_soak")),
+        "fail_promotion": Verb(FailPromotion, _verb("config_updates.promotions.promotion_steps:fail_promotion")),
     },
     "forge_steps": {
         "validate_revision": Verb(ValidateRevision, _verb("deploys.queue.validate_revision")),
@@ -185,18 +197,23 @@ STEPS: Mapping[str, Mapping[str, Verb[Any]]] = {
         "dispatch_job": Verb(DispatchJob, _verb("jobs.dispatch_job")),
         "evaluate_plan": Verb(EvaluatePlan, _verb("jobs.evaluate_policies_of_plan:evaluate_plan")),
         "conclude_drift": Verb(ConcludeDrift, _conclude_drift),
+        "begin_promotion": Verb(BeginPromotion, _verb("config_updates.promotions.begin_promotion")),
     },
     "waits": {
         "wait_for_signal": Verb(WaitForSignal, _verb("deploys.queue.wait_for_signal")),
         "wait_at_gate": Verb(WaitAtGate, _verb("gates.wait_at_gate")),
         "wait_for_slot": Verb(WaitForSlot, _verb("deploys.slots.wait_for_slot")),
         "request_review": Verb(RequestReview, _verb("deploys.reviews.request_review")),
+        "wait_in_promotion": Verb(
+            WaitInPromotion, _verb("config_updates.promotions.promotion_steps:wait_in_promotion")
+        ),
     },
     "wait_for_requirements": {
         "wait_for_requirements": Verb(WaitForRequirements, _verb("gates.wait_for_requirements")),
     },
     "workers": {
         "continue_as_new": Verb(ContinueAsNew, _verb("deploys.queue.continue_as_new")),
+        "promote_entry": Verb(PromoteEntry, _verb("config_updates.promotions.promote_entry")),
     },
     "discovery_steps": {
         "discover_pull_request": Verb(DiscoverPullRequest, _discover_pull_request),
@@ -297,6 +314,7 @@ QUEUES: Mapping[str, Mapping[str, Queue]] = {
             {
                 "open_gates": Verb(OpenGates, lambda ports, asked: _verb("gates.open_gates")(ports, asked.change_set)),
                 "give_slots": Verb(GiveSlots, _verb("deploys.slots.assign_plan_slots:assign_free_slots")),
+                "follow_update": Verb(FollowUpdate, _verb("config_updates.promotions.follow_update")),
             },
             once=True,
         ),

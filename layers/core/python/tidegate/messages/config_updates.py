@@ -86,11 +86,15 @@ class ContinueUpdates(OfWorker):
 
 
 class OfPromotion(Message):
-    """A step of the promotion of one attempt of an entry."""
+    """A step of the promotion of one attempt of an entry (``attempt`` is that of a wait, see ``WithToken``)."""
 
     repository: str
     entry: str
-    attempt: int = Field(ge=1)
+    entry_attempt: int = Field(ge=1)
+
+
+class BeginPromotion(OfPromotion):
+    """Records the chain of environments as it is declared now."""
 
 
 class WaitInPromotion(OfPromotion, WithToken):

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
+from enum import StrEnum
 
 from tidegate.config_updates.rules.entry import EntryKind
-from tidegate.config_updates.rules.fan_in import TargetReport
+from tidegate.config_updates.rules.fan_in import Rollout, TargetReport, rollout_of
 
 #: Earlier image sets of an environment that people can go back to by name.
 MOST_LANDED = 20
 #: What is remembered as the kind of an image set that a person committed by hand.
 BY_HAND = "by hand"
+
+
+class Standing(StrEnum):
+    """Where an image set is among those that an environment has. ``OVERTAKEN``: a newer one landed after it."""
+
+    NEWEST = "newest"
+    OVERTAKEN = "overtaken"
+    UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +64,31 @@ class EnvironmentState:
         if self.newest is not None and self.newest.identity == landed.identity:
             return self
         return replace(self, landed=(landed, *self.landed)[:MOST_LANDED])
+
+    def standing(self, identity: str) -> Standing:
+        """Return where an image set is: of the same one that landed twice, the newer counts."""
+        identities = [each.identity for each in self.landed]
+        if identity not in identities:
+            return Standing.OVERTAKEN if len(identities) == MOST_LANDED else Standing.UNKNOWN
+        return Standing.OVERTAKEN if identities.index(identity) else Standing.NEWEST
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all targets deployed the image set that is on the default branch."""
+        return bool(self.complete) and (self.newest is None or self.newest.identity == self.complete)
+
+    def completed(self, targets: Sequence[str], now: datetime) -> EnvironmentState:
+        """Return the state once all targets deployed its image set, with that written down; otherwise the same state.
+
+        Before the first image set landed, it is the one that a target reported last.
+        """
+        identity = self.newest.identity if self.newest else self.reports[-1].identity if self.reports else ""
+        if identity == self.complete:
+            return self
+        progress = rollout_of(identity, targets, self.reports, now, now, timedelta())
+        if progress.rollout is not Rollout.COMPLETE:
+            return self
+        return replace(self, complete=identity, complete_at=now)
 
     def with_report(self, report: TargetReport) -> EnvironmentState:
         """Return the state with a target's newest report."""

@@ -48,9 +48,10 @@ def rollout_of(
 ) -> Progress:
     """Return how far the targets are with the image set that landed at ``since``.
 
-    A report of another image set counts for that one only. A target without a report within ``limit`` stalls.
+    A report of another image set counts for that one only. Of several reports of a target the last counts: the caller
+    knows their order, and clocks may differ. A target without a report within ``limit`` stalls.
     """
-    latest = {each.target: each for each in sorted(reports, key=lambda each: each.reported_at)}
+    latest = {each.target: each for each in reports}
     mine = {name: latest[name] for name in targets if name in latest and latest[name].identity == identity}
     done = tuple(name for name in targets if name in mine and mine[name].succeeded)
     failed = [name for name in targets if name in mine and not mine[name].succeeded]

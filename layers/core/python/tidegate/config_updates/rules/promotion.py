@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from enum import StrEnum
 
-from tidegate.config.rules.config_updates import Promote
+from tidegate.config.rules.config_updates import (
+    AfterEnvironment,
+    AfterStack,
+    DeclaredImageSet,
+    Promote,
+)
+from tidegate.config_updates.rules.entry import EntryKind, EntryState, UpdateEntry
+from tidegate.config_updates.rules.environment import EnvironmentState, Standing
+from tidegate.config_updates.rules.fan_in import Progress, Rollout, rollout_of
+
+#: How long targets may take before people are told: a sync of Argo CD starts within 3 minutes, one of Flux within 10,
+#: and a rollout that takes longer than the rest of an hour is rare enough to be looked at.
+STALLED_AFTER = timedelta(hours=1)
 
 
 class Stage(StrEnum):
@@ -44,6 +56,7 @@ class Promotion:
 
     ``token`` is the task token of the stage's wait, whose attempt ``token_attempt`` sorts. ``commit`` and ``identity``
     are set once it has landed. ``approved_by`` is who promoted it by hand. ``failed`` tells that a target failed.
+    ``restarts`` counts the executions before this one that ended too early.
     """
 
     repository: str
@@ -67,8 +80,114 @@ class Promotion:
     failed: bool = False
     approved_by: str = ""
     reason: str = ""
+    restarts: int = 0
 
     @property
     def execution(self) -> str:
         """The name of its execution: an attempt of an entry is never promoted twice."""
-        return f"promotion-{self.entry}-{self.attempt}"
+        return execution_name(self.entry, self.attempt, self.restarts)
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """The image set and the environment."""
+        return self.image_set, self.environment
+
+
+def execution_name(entry: str, attempt: int, restarts: int = 0) -> str:
+    """Return the name of a promotion's execution: the name of one that has ended cannot be used again."""
+    return f"promotion-{entry}-{attempt}" + (f"-{restarts}" if restarts else "")
+
+
+def new_promotion(entry: UpdateEntry, image_set: DeclaredImageSet | None) -> Promotion:
+    """Return the promotion of an entry with the chain as it is declared now. A place that is gone ends it.
+
+    A rollback is promoted nowhere: its images were in the environments that follow before.
+    """
+    known = image_set.environments if image_set is not None else ()
+    at = next((number for number, each in enumerate(known) if each.name == entry.environment), None)
+    if at is None:
+        what = entry.repository, entry.id, entry.attempt, entry.image_set, entry.environment
+        reason = "The default branch's tidegate.yaml does not declare the environment any more."
+        return Promotion(*what, "", (), 0, stage=Stage.ENDED, reason=reason)
+    here = known[at]
+    follows = entry.kind is not EntryKind.ROLLBACK and at + 1 < len(known)
+    following = None
+    if follows:
+        after = known[at + 1].after
+        following = NextEnvironment(
+            known[at + 1].name,
+            known[at + 1].promote,
+            tuple(str(each) for each in after if isinstance(each, AfterEnvironment)),
+            tuple(AwaitedStack(each.repository, each.stack) for each in after if isinstance(each, AfterStack)),
+        )
+    return Promotion(
+        entry.repository,
+        entry.id,
+        entry.attempt,
+        entry.image_set,
+        entry.environment,
+        here.file,
+        tuple(each.name for each in here.targets),
+        int(here.soak.total_seconds()),
+        following,
+    )
+
+
+def with_entry(promotion: Promotion, entry: UpdateEntry | None) -> Promotion:
+    """Return a promotion that waits for its checks, with what became of its entry."""
+    if promotion.stage is not Stage.CHECKS:
+        return promotion
+    if entry is None:
+        return ended(promotion, "Its entry has expired.")
+    if entry.attempt != promotion.attempt:
+        return ended(promotion, "It was put into the queue again, which has a promotion of its own.")
+    if entry.state is EntryState.LANDED:
+        what, at = entry.commit, entry.ended_at
+        return replace(promotion, stage=Stage.TARGETS, commit=what, identity=entry.identity, landed_at=at, reason="")
+    return ended(promotion, f"It did not land: {entry.reason}") if entry.is_ended else promotion
+
+
+def with_environment(promotion: Promotion, environment: EnvironmentState, now: datetime) -> Promotion:
+    """Return a promotion that waits for its targets, with what their reports say."""
+    if promotion.stage is not Stage.TARGETS:
+        return promotion
+    if environment.standing(promotion.identity) is Standing.OVERTAKEN:
+        return ended(promotion, "A newer image set took its place before all targets had deployed it.")
+    progress = progress_of(promotion, environment, now)
+    if progress.rollout is Rollout.COMPLETE:
+        done = replace(promotion, complete_at=now, stalled=False, failed=False, reason=progress.reason)
+        return _after_targets(done)
+    stalled = promotion.stalled or progress.rollout is Rollout.STALLED
+    return replace(promotion, stalled=stalled, failed=progress.rollout is Rollout.FAILED, reason=progress.reason)
+
+
+def progress_of(promotion: Promotion, environment: EnvironmentState, now: datetime) -> Progress:
+    """Return how far the targets are with a landed image set."""
+    since = promotion.landed_at or now
+    return rollout_of(promotion.identity, promotion.targets, environment.reports, since, now, STALLED_AFTER)
+
+
+def _after_targets(promotion: Promotion) -> Promotion:
+    if promotion.following is None:
+        return ended(promotion, "All targets have deployed it. It goes no further.")
+    return replace(promotion, stage=Stage.SOAK if promotion.soak_seconds else Stage.AFTER)
+
+
+def soak_left(promotion: Promotion, now: datetime) -> int:
+    """Return how many seconds a complete image set still stays before the next environment."""
+    soaked = now - (promotion.complete_at or now)
+    return max(0, promotion.soak_seconds - int(soaked.total_seconds()))
+
+
+def after_soak(promotion: Promotion, environment: EnvironmentState) -> Promotion:
+    """Return a promotion whose soak is over: an image set that was replaced meanwhile has not shown that it stays."""
+    if promotion.stage is not Stage.SOAK:
+        return promotion
+    if environment.standing(promotion.identity) is Standing.OVERTAKEN:
+        return ended(promotion, "A newer image set took its place before it had stayed long enough.")
+    return replace(promotion, stage=Stage.AFTER, reason="It stayed long enough.")
+
+
+def ended(promotion: Promotion, reason: str) -> Promotion:
+    """Return a promotion that has ended, and why."""
+    return replace(promotion, stage=Stage.ENDED, reason=reason)

@@ -344,22 +344,19 @@ def _entering(head: UpdateHead, seen: Seen) -> tuple[str, ...]:
 
 
 def superseded(head: UpdateHead, updates: ConfigUpdates, entries: Mapping[str, UpdateEntry]) -> tuple[str, ...]:
-    """Return the entries that have lost their point: their environment is gone from the file, or, where it says
-    ``collapse``, a newer one is on its way there.
+    """Return the entries that have lost their point: their environment is gone from the file, or a newer one of their
+    kind is on its way there. That holds for promotions, and where the file says ``collapse``, for announcements too.
     """
     passed = {each.entry for each in head.stack if each.verdict is Verdict.PASS}
-    newest = {entries[each].place: each for each in head.open if entries[each].kind is not EntryKind.ROLLBACK}
-    collapses = updates.supersede is Supersede.COLLAPSE
+    kinds = {EntryKind.PROMOTION}
+    if updates.supersede is Supersede.COLLAPSE:
+        kinds.add(EntryKind.ANNOUNCEMENT)
+    newest = {entries[each].place: each for each in head.open if entries[each].kind in kinds}
     return tuple(
         each
         for each in head.open
         if updates.environment(*entries[each].place) is None
-        or (
-            collapses
-            and entries[each].kind is not EntryKind.ROLLBACK
-            and newest[entries[each].place] != each
-            and each not in passed
-        )
+        or (entries[each].kind in kinds and newest[entries[each].place] != each and each not in passed)
     )
 
 

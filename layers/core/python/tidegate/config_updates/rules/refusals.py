@@ -43,3 +43,25 @@ def _unknown(kind: str, name: str, known: Sequence[str]) -> str:
     near = nearest(name, known)
     meant = f" Did you mean {quoted(near)}?" if near else f" Declared: {', '.join(known)}."
     return f"There is no {kind} {quoted(name)} in tidegate.yaml on the default branch.{meant}"
+
+
+class NotOnDefaultBranch(TidegateError):
+    """A report of a commit that the default branch does not have."""
+
+    def __init__(self, commit: str, branch: str) -> None:
+        super().__init__(f"{quoted(commit)} is not on {branch}. Report the commit of the config repository that runs.")
+
+
+class NoFileAtCommit(TidegateError):
+    """A report of a commit without the environment's file."""
+
+    def __init__(self, commit: str, file: str) -> None:
+        super().__init__(f"The commit {commit[:12]} has no file {file}. Report a commit that has the image set.")
+
+
+class NothingToPromote(TidegateError):
+    """An environment to which nothing can be promoted. ``reasons`` are why what is on its way cannot yet."""
+
+    def __init__(self, environment: str, reasons: Sequence[str]) -> None:
+        why = " ".join(reasons) or "No image set is complete in the environment before it."
+        super().__init__(f"Nothing waits to be promoted to {environment}. {why}")

@@ -1,0 +1,1 @@
+"""Promotions: the way of an image set from environment to environment."""

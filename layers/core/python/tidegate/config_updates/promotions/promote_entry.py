@@ -1,0 +1,108 @@
+"""Put a complete image set into the queue for the next environment, by Tidegate or by a person."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tidegate.config_updates.promotions.promotion_steps import find_promotion
+from tidegate.config_updates.promotions.review_promotions import review_promotion
+from tidegate.config_updates.queue.wake_worker import wake_worker
+from tidegate.config_updates.rules.entry import EntryKind, UpdateEntry, entry_id
+from tidegate.config_updates.rules.promotion import Promotion, Stage, ended
+from tidegate.config_updates.rules.refusals import NothingToPromote
+from tidegate.messages.config_updates import PromoteEntry, PromotionMoved
+from tidegate.ports import Ports
+from tidegate.rules.decide_again import deciding_again
+
+
+def promote_entry(ports: Ports, message: PromoteEntry) -> PromotionMoved:
+    """Enqueue the promotion to the next environment, once, and end this one. A repeated call is harmless.
+
+    Raise NotFound, Conflict, CloudUnavailable.
+    """
+    reason = deciding_again(lambda: _enqueue(ports, find_promotion(ports, message)))
+    wake_worker(ports, message.repository)
+    deciding_again(lambda: _end(ports, find_promotion(ports, message), reason))
+    return PromotionMoved(next="ended", reason=reason)
+
+
+def approve_promotion(ports: Ports, repository: str, image_set: str, environment: str, by: str) -> Promotion:
+    """Let what waits for a person go to an environment, and return that promotion.
+
+    Only the newest is promoted. Raise NothingToPromote, Conflict, CloudUnavailable.
+    """
+    return review_promotion(ports, deciding_again(lambda: _approve(ports, repository, image_set, environment, by)))
+
+
+def _approve(ports: Ports, repository: str, image_set: str, environment: str, by: str) -> Promotion:
+    waiting = [
+        each
+        for each in ports.config_updates.open_promotions(repository)
+        if each.image_set == image_set and each.following is not None and each.following.name == environment
+    ]
+    ready = [each for each in waiting if each.stage is Stage.AFTER]
+    if not ready:
+        raise NothingToPromote(f"{image_set}/{environment}", [each.reason for each in waiting if each.reason])
+    newest = max(ready, key=lambda each: _age(ports, each))
+    approved = replace(newest, approved_by=newest.approved_by or by)
+    return ports.config_updates.save_promotion(approved) if approved != newest else newest
+
+
+def _age(ports: Ports, promotion: Promotion) -> int:
+    """Return the position of its image set in its environment, the newest highest."""
+    landed = ports.config_updates.environment(promotion.repository, *promotion.place).landed
+    order = [each.identity for each in landed]
+    return -order.index(promotion.identity) if promotion.identity in order else -len(order)
+
+
+def _enqueue(ports: Ports, promotion: Promotion) -> str:
+    """Return what became of the promotion, as a sentence."""
+    following = promotion.following
+    if promotion.stage is Stage.ENDED or following is None:
+        return promotion.reason
+    store, repository = ports.config_updates, promotion.repository
+    what = promotion.image_set, following.name, promotion.identity, promotion.commit
+    identifier = entry_id(EntryKind.PROMOTION, repository, *what)
+    done = f"It is promoted to {following.name}."
+    if store.entries(repository, [identifier]):
+        return done
+    head = store.head(repository)
+    place = promotion.image_set, following.name
+    there = store.environment(repository, *place)
+    if there.newest is not None and there.newest.identity == promotion.identity:
+        return f"{following.name} runs it already."
+    on_its_way = [*head.open, *([there.newest.entry] if there.newest is not None and there.newest.entry else [])]
+    others = [each for each in store.entries(repository, on_its_way).values() if each.place == place]
+    if _is_behind(ports, promotion, others):
+        return f"{following.name} has a newer image set, or one is on its way."
+    source = store.entry(repository, promotion.entry)
+    entry = UpdateEntry(
+        identifier,
+        repository,
+        promotion.image_set,
+        following.name,
+        EntryKind.PROMOTION,
+        ports.clock.now(),
+        promotion.approved_by or source.by,
+        app_sha=source.app_sha,
+        sequence=source.sequence,
+        source_sha=promotion.commit,
+        source_environment=promotion.environment,
+    )
+    waiting = replace(head, waiting=(*head.waiting, identifier), asked=True).about(identifier)
+    store.commit(head, waiting, entries=[entry])
+    return done
+
+
+def _is_behind(ports: Ports, promotion: Promotion, others: list[UpdateEntry]) -> bool:
+    """Tell whether one of these promotions copies the same image set, or a newer one of the same environment."""
+    landed = ports.config_updates.environment(promotion.repository, *promotion.place).landed
+    identities = [each.identity for each in landed]
+    at = identities.index(promotion.identity) if promotion.identity in identities else len(identities)
+    newer = {promotion.commit, *(each.commit for each in landed[: at + 1])}
+    return any(each.kind is EntryKind.PROMOTION and each.source_sha in newer for each in others)
+
+
+def _end(ports: Ports, promotion: Promotion, reason: str) -> None:
+    if promotion.stage is not Stage.ENDED:
+        ports.config_updates.save_promotion(ended(promotion, reason))

@@ -1,0 +1,395 @@
+"""Promotion from environment to environment. Names with numbers are those of the specification's edge cases."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.unit.config_updates.promotion_scenario import REPOSITORY, THREE, Promotions
+from tidegate.config.model.file import FILE
+from tidegate.config_updates.promotions.begin_promotion import start_promotion
+from tidegate.config_updates.promotions.promote_entry import approve_promotion
+from tidegate.config_updates.promotions.promotion_steps import fail_promotion, find_promotion, wait_in_promotion
+from tidegate.config_updates.promotions.review_promotions import review_promotions
+from tidegate.config_updates.rules.entry import EntryKind, EntryState
+from tidegate.config_updates.rules.fan_in import Rollout
+from tidegate.config_updates.rules.promotion import STALLED_AFTER, Stage
+from tidegate.config_updates.rules.refusals import (
+    NoFileAtCommit,
+    NothingToPromote,
+    NotOnDefaultBranch,
+    UnknownImageSet,
+    UnknownTarget,
+)
+from tidegate.messages.config_updates import FailPromotion, OfPromotion, WaitInPromotion
+from tidegate.rules.errors import NotFound
+
+STAGING = ("s1", "s2", "s3")
+
+
+@pytest.fixture
+def shop():
+    return Promotions()
+
+
+def _complete(scenario, images="one", number=0):
+    """Announce an image set, land it and let all targets of staging deploy it."""
+    entry = scenario.announce(images, number=number)
+    scenario.land(entry, images)
+    for each in STAGING:
+        scenario.report(each)
+    return entry
+
+
+def test_43_two_of_three_targets_are_not_enough(shop):
+    entry = shop.announce("one")
+    shop.land(entry, "one")
+    for each in ("s1", "s2"):
+        found = shop.report(each)
+    assert (found.progress.rollout, found.progress.open) == (Rollout.WAITING, ("s3",))
+    assert shop.promotion(entry).stage is Stage.TARGETS
+    assert shop.waiting("internal") == []
+
+
+def test_44_the_third_target_at_a_later_commit_with_the_same_image_set_promotes(shop):
+    entry = shop.announce("one")
+    sha = shop.land(entry, "one")
+    for each in ("s1", "s2"):
+        shop.report(each)
+    shop.push({"README.md": b"unrelated"})
+    shop.report("s3")
+    (promoted,) = shop.waiting("internal")
+    assert (promoted.kind, promoted.source_sha, promoted.source_environment) == (EntryKind.PROMOTION, sha, "staging")
+    assert (promoted.app_sha, promoted.by) == (entry.app_sha, "ci")
+    assert shop.promotion(entry).reason == "It is promoted to internal."
+    assert shop.ports.update_workflows.workers
+
+
+def test_45_a_target_with_a_newer_image_set_waits_for_it_on_all(shop):
+    first = shop.announce("one")
+    old = shop.land(first, "one")
+    shop.report("s1", old)
+    shop.report("s2", old)
+    second = shop.announce("two", number=1)
+    shop.land(second, "two")
+    shop.report("s3")
+    assert shop.waiting("internal") == []
+    assert shop.promotion(first).reason == "A newer image set took its place before all targets had deployed it."
+    shop.report("s1")
+    shop.report("s2")
+    assert [each.source_sha for each in shop.waiting("internal")] == [shop.tip]
+
+
+def test_46_two_last_targets_that_report_at_once_promote_once(shop, monkeypatch):
+    entry = shop.announce("one")
+    shop.land(entry, "one")
+    shop.report("s1")
+    reading, done = shop.store.environment, []
+
+    def beside(*what):
+        """Let the other target report between the read and the write of this one."""
+        state = reading(*what)
+        if not done:
+            done.append(True)
+            shop.report("s3")
+        return state
+
+    monkeypatch.setattr(shop.store, "environment", beside)
+    shop.report("s2")
+    assert len(shop.waiting("internal")) == 1
+    assert shop.store.environment(REPOSITORY, "shop", "staging").is_complete
+
+
+def test_47_a_late_report_of_an_older_image_set_brings_nothing_back(shop):
+    first = shop.announce("one")
+    old = shop.land(first, "one")
+    second = shop.announce("two", number=1)
+    shop.land(second, "two")
+    for each in STAGING:
+        shop.report(each)
+    (promoted,) = shop.waiting("internal")
+    shop.land(shop.test(promoted))
+    found = [shop.report(each, old) for each in STAGING]
+    assert all(each.outdated for each in found)
+    assert shop.waiting("internal") == []
+    assert shop.store.environment(REPOSITORY, "shop", "staging").complete == shop.promotion(second).identity
+
+
+def test_47_an_older_image_set_that_was_held_does_not_follow_a_newer_one(shop):
+    shop.hold("shop")
+    first, second = _complete(shop), _complete(shop, "two", 1)
+    shop.hold("shop", hold=False)
+    review_promotions(shop.ports, REPOSITORY)
+    shop.go_on()
+    assert shop.promotion(first).reason == "A newer image set took its place."
+    (promoted,) = shop.waiting("internal")
+    assert promoted.source_sha == shop.promotion(second).commit
+
+
+def test_48_a_target_that_failed_blocks_until_it_succeeds(shop):
+    entry = shop.announce("one")
+    shop.land(entry, "one")
+    shop.report("s1")
+    shop.report("s2")
+    assert shop.report("s3", succeeded=False).progress.rollout is Rollout.FAILED
+    assert (shop.promotion(entry).failed, shop.promotion(entry).reason) == (True, "It failed on s3.")
+    assert shop.waiting("internal") == []
+    shop.report("s3")
+    assert len(shop.waiting("internal")) == 1
+    assert not shop.promotion(entry).failed
+
+
+def test_49_a_sync_of_a_commit_with_the_same_images_promotes_nothing(shop):
+    _complete(shop)
+    (promoted,) = shop.waiting("internal")
+    shop.land(shop.test(promoted))
+    shop.push({"template.yaml": b"changed"})
+    for each in STAGING:
+        shop.report(each)
+    assert shop.waiting("internal") == []
+    assert shop.store.head(REPOSITORY).waiting == ()
+
+
+def test_50_a_target_that_never_reports_stalls_its_environment_and_a_late_report_completes_it(shop):
+    entry = shop.announce("one")
+    shop.land(entry, "one")
+    shop.report("s1")
+    shop.report("s2")
+    shop.ports.clock.advance(STALLED_AFTER.total_seconds() + 1)
+    shop.stall(entry)
+    assert (shop.promotion(entry).stalled, shop.promotion(entry).stage) == (True, Stage.TARGETS)
+    assert shop.promotion(entry).reason == "s3 did not report within 60 minutes."
+    assert not shop.store.environment(REPOSITORY, "shop", "staging").is_complete
+    shop.report("s3")
+    assert not shop.promotion(entry).stalled
+    assert len(shop.waiting("internal")) == 1
+
+
+def test_50_a_promotion_that_went_on_meanwhile_is_not_stalled(shop):
+    entry = _complete(shop)
+    shop.stall(entry)
+    assert not shop.promotion(entry).stalled
+
+
+def test_51_a_promotion_that_waits_copies_its_own_image_set_while_newer_ones_arrive(shop):
+    first = _complete(shop)
+    (promoted,) = shop.waiting("internal")
+    second = shop.announce("two", number=1)
+    shop.land(second, "two")
+    assert promoted.source_sha == shop.promotion(first).commit
+    shop.land(shop.test(promoted))
+    assert shop.store.environment(REPOSITORY, "shop", "internal").newest.identity == shop.promotion(first).identity
+
+
+def test_52_an_evicted_promotion_changes_nothing_and_may_be_retried(shop):
+    _complete(shop)
+    (promoted,) = shop.waiting("internal")
+    testing = shop.test(promoted)
+    shop.end(testing, EntryState.EVICTED, "build failed.")
+    assert shop.promotion(promoted).reason == "It did not land: build failed."
+    assert shop.store.environment(REPOSITORY, "shop", "internal").newest is None
+    again = replace(promoted, attempt=2)
+    shop.land(shop.test(again))
+    shop.report("i1")
+    assert len(shop.waiting("production")) == 1
+
+
+def test_52_an_attempt_that_was_put_into_the_queue_again_has_a_promotion_of_its_own(shop):
+    entry = shop.announce("one")
+    shop.test(replace(entry, attempt=2))
+    assert shop.promotion(entry).reason == "It was put into the queue again, which has a promotion of its own."
+
+
+def test_53_an_image_set_keeps_the_chain_that_it_started_with(shop):
+    entry = shop.announce("one")
+    shop.push({FILE: THREE.replace("{name: internal,", "{name: canary,").replace(", {name: s3}]", "]").encode()})
+    shop.land(entry, "one")
+    shop.report("s1")
+    shop.report("s2")
+    assert shop.promotion(entry).stage is Stage.TARGETS
+    shop.push({FILE: THREE.encode()})
+    shop.report("s3")
+    assert len(shop.waiting("internal")) == 1
+
+
+def test_53_an_environment_that_is_gone_has_no_promotion(shop):
+    shop.push({FILE: THREE.replace("name: staging,", "name: qa,").encode()})
+    entry = shop.announce("one")
+    assert shop.promotion(entry).stage is Stage.ENDED
+    assert "does not declare the environment" in shop.promotion(entry).reason
+
+
+def test_57_two_image_sets_of_one_repository_do_not_wait_for_each_other(shop):
+    entry = shop.announce("blog", "blog", "test")
+    _complete(shop)
+    shop.land(entry, "blog")
+    shop.report("t1", image_set="blog")
+    assert len(shop.waiting("live", "blog")) == len(shop.waiting("internal")) == 1
+
+
+def test_58_reports_are_ordered_by_their_commits_and_not_by_a_clock(shop):
+    entry = shop.announce("one")
+    old = shop.tip
+    shop.push({"staging.json": b"before"})
+    before = shop.tip
+    shop.land(entry, "one")
+    shop.report("s1")
+    shop.ports.clock.at = shop.ports.clock.at.replace(year=2020)
+    for each in ("s2", "s3"):
+        shop.report(each)
+    assert shop.report("s1", before).outdated
+    assert len(shop.waiting("internal")) == 1
+    with pytest.raises(NoFileAtCommit, match=r"has no file staging\.json"):
+        shop.report("s1", old)
+
+
+def test_a_repeated_report_changes_nothing(shop):
+    entry = shop.announce("one")
+    shop.land(entry, "one")
+    assert not shop.report("s1").repeated
+    version = shop.store.environment(REPOSITORY, "shop", "staging").version
+    assert shop.report("s1").repeated
+    assert shop.store.environment(REPOSITORY, "shop", "staging").version == version
+
+
+def test_the_last_environment_promotes_no_further(shop):
+    _complete(shop)
+    (first,) = shop.waiting("internal")
+    shop.land(shop.test(first))
+    shop.report("i1")
+    (second,) = shop.waiting("production")
+    shop.land(shop.test(second))
+    shop.report("p1")
+    shop.report("p2")
+    assert shop.promotion(second).reason == "All targets have deployed it. It goes no further."
+    assert shop.store.head(REPOSITORY).waiting == ()
+
+
+@pytest.mark.parametrize(
+    ("target", "image_set", "sha", "refusal"),
+    [
+        ("s4", "shop", None, UnknownTarget),
+        ("s1", "shops", None, UnknownImageSet),
+        ("l1", "shop", None, UnknownTarget),
+        ("s1", "shop", "f" * 40, NotOnDefaultBranch),
+        ("s1", "shop", "main", NotOnDefaultBranch),
+    ],
+)
+def test_a_report_that_cannot_be_right_is_refused(shop, target, image_set, sha, refusal):
+    with pytest.raises(refusal):
+        shop.report(target, sha, image_set)
+    assert shop.store.environments(REPOSITORY) == []
+
+
+def test_a_held_image_set_waits_until_it_is_released(shop):
+    shop.hold("shop")
+    entry = _complete(shop)
+    assert shop.promotion(entry).stage is Stage.AFTER
+    assert shop.promotion(entry).reason == "operator holds shop: look at it first"
+    assert shop.waiting("internal") == []
+    shop.hold("shop", hold=False)
+    assert review_promotions(shop.ports, REPOSITORY) == 1
+    shop.go_on()
+    assert len(shop.waiting("internal")) == 1
+
+
+def test_a_target_that_fails_after_all_had_deployed_it_blocks_as_well(shop):
+    shop.hold("shop")
+    entry = _complete(shop)
+    shop.report("s2", succeeded=False)
+    shop.hold("shop", hold=False)
+    review_promotions(shop.ports, REPOSITORY)
+    assert shop.promotion(entry).reason == "It failed on s2."
+    shop.report("s2")
+    assert len(shop.waiting("internal")) == 1
+
+
+def test_a_person_promotes_where_the_file_says_so():
+    shop = Promotions(THREE.replace("targets: [{name: i1}]", "targets: [{name: i1}], promote: manual"))
+    with pytest.raises(NothingToPromote, match="No image set is complete"):
+        approve_promotion(shop.ports, REPOSITORY, "shop", "internal", "rhea")
+    _complete(shop)
+    entry = _complete(shop, "two", 1)
+    assert shop.promotion(entry).reason == "Somebody must promote it to internal."
+    approve_promotion(shop.ports, REPOSITORY, "shop", "internal", "rhea")
+    shop.go_on()
+    (promoted,) = shop.waiting("internal")
+    assert (promoted.by, promoted.source_sha) == ("rhea", shop.promotion(entry).commit)
+
+
+def test_an_image_set_stays_for_its_soak_time():
+    shop = Promotions(THREE.replace("{name: s3}]}", "{name: s3}], soak: 2h}"))
+    before = shop.ports.clock.now()
+    _complete(shop)
+    assert (shop.ports.clock.now() - before).total_seconds() >= 7200
+    assert len(shop.waiting("internal")) == 1
+
+
+def test_an_environment_waits_for_another_one():
+    after = "targets: [{name: i1}], after: [{environment: blog/test}]"
+    shop = Promotions(THREE.replace("targets: [{name: i1}]", after))
+    entry = _complete(shop)
+    assert shop.promotion(entry).reason == "blog/test has not deployed its newest image set."
+    blog = shop.announce("blog", "blog", "test")
+    shop.land(blog, "blog")
+    shop.report("t1", image_set="blog")
+    assert len(shop.waiting("internal")) == 1
+
+
+def test_a_rollback_is_promoted_nowhere(shop):
+    entry = shop.announce("one")
+    rollback = shop.test(replace(entry, id="rollback-1", kind=EntryKind.ROLLBACK, source_sha=shop.tip))
+    shop.land(rollback, "one")
+    for each in STAGING:
+        shop.report(each)
+    assert shop.promotion(rollback).reason == "All targets have deployed it. It goes no further."
+    assert shop.waiting("internal") == []
+
+
+def test_an_environment_that_runs_the_images_already_gets_no_entry(shop):
+    shop.land_by_hand("internal", "one")
+    entry = _complete(shop)
+    assert shop.promotion(entry).reason == "internal runs it already."
+    assert shop.waiting("internal") == []
+
+
+def test_a_lost_message_is_made_up_for_by_the_next_one(shop):
+    """The execution starts once the entry has landed already, and its waits find how far it is."""
+    entry = shop.announce("one")
+    shop.machines.clear()
+    shop.store._promotions.clear()
+    shop.ports.update_workflows.promotions.clear()
+    shop.land(entry, "one")
+    for each in STAGING:
+        shop.report(each)
+    assert len(shop.waiting("internal")) == 1
+
+
+def test_starting_and_beginning_twice_is_harmless(shop):
+    entry = shop.announce("one")
+    for _ in range(2):
+        start_promotion(shop.ports, entry)
+        shop.follow(entry)
+    assert len(shop.ports.update_workflows.promotions) == 1
+
+
+def test_a_late_copy_of_an_earlier_wait_leaves_the_token_of_the_later_one(shop):
+    entry = shop.announce("one")
+    token = shop.promotion(entry).token
+    about = {"repository": REPOSITORY, "entry": entry.id, "entry_attempt": 1}
+    late = WaitInPromotion(**about, stage="checks", token="late", entered="2020-01-01T00:00:00+00:00")
+    wait_in_promotion(shop.ports, late)
+    assert shop.promotion(entry).token == token
+
+
+def test_an_internal_error_is_recorded_and_leaves_the_promotion_open(shop):
+    entry = shop.announce("one")
+    about = {"repository": REPOSITORY, "entry": entry.id, "entry_attempt": 1}
+    fail_promotion(shop.ports, FailPromotion(**about, error="Boom", cause="it broke"))
+    assert (shop.promotion(entry).stage, shop.promotion(entry).reason) == (
+        Stage.CHECKS,
+        "Internal error: Boom: it broke",
+    )
+    with pytest.raises(NotFound):
+        find_promotion(shop.ports, OfPromotion(**{**about, "entry_attempt": 9}))
