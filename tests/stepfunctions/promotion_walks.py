@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.stepfunctions.way import REFUSED, TIMEOUT, Way, moved, stumbling
+from tests.stepfunctions.way import REFUSED, TIMEOUT, TWICE, Way, moved, stumbling
 
 BEGUN = ("Begin the promotion", "Remember the chain of environments", "Wait for the required checks")
-CHECKED = (*BEGUN, "What follows from the checks?")
+CHECKED = (*BEGUN, "What follows?")
 TARGETS = (*CHECKED, "Wait for the targets")
 LATE = (*TARGETS, "Record that the environment is stalled", "Wait for the late targets")
-THERE = (*TARGETS, "What follows from the targets?")
-SOAKED = ("Soak", "End the soak", "Did it stay?")
-FIRST = ("Wait for what comes first", "May it go further?")
+THERE = (*TARGETS, "What follows?")
+SOAKED = ("Soak", "End the soak", "What follows?")
+FIRST = ("Wait for what comes first", "What follows?")
 PROMOTED = ("Promote to the next environment", "Image set promoted")
 ENDED = ("Promotion ended",)
 LATER = ("To be continued",)
@@ -27,7 +27,7 @@ PROMOTION = [
     _promotion("goes to the next environment", (*THERE, *FIRST, *PROMOTED)),
     _promotion(
         "everything stumbles",
-        (*LATE, "What follows from the targets?", *SOAKED, *FIRST, *PROMOTED),
+        (*LATE, "What follows?", *SOAKED, *FIRST, *PROMOTED),
         answers={
             **stumbling(
                 "promotion",
@@ -38,8 +38,8 @@ PROMOTION = [
                 "Wait for what comes first",
                 "Promote to the next environment",
             ),
-            "Wait for the targets": TIMEOUT,
-            "Wait for the late targets": moved("soak", 1),
+            "Wait for the targets": [*TWICE, TIMEOUT],
+            "Wait for the late targets": [*TWICE, moved("soak", 1)],
         },
     ),
     *(
@@ -110,5 +110,14 @@ PROMOTION = [
         (*BEGUN[:2], *FAULT),
         REFUSED.error,
         answers={"Remember the chain of environments": REFUSED, "Record an internal error": REFUSED},
+    ),
+    _promotion(
+        "cannot begin, and stumbles when it records that",
+        (*BEGUN[:2], *FAULT),
+        REFUSED.error,
+        answers={
+            "Remember the chain of environments": REFUSED,
+            **stumbling("promotion", "Record an internal error"),
+        },
     ),
 ]

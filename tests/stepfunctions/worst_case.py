@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from tidegate.config.rules.config_updates import LONGEST_SOAK
 from tidegate.deploys.rules.gate import WAITS_PER_EXECUTION
 from tidegate.deploys.rules.queue import EXECUTION_AGE, ROUNDS_PER_EXECUTION
 from tidegate.deploys.rules.runner_size import APPLY_SECONDS
@@ -26,6 +27,9 @@ CALL = 900
 _DAY = 86_400
 #: The time limit of a task that takes it from the answer of ``begin_job``.
 LIMIT_OF_THE_ROOT = "{% $size.seconds %}"
+
+#: The time of the soak, which a config repository's file says.
+SOAK = "{% $states.input.soak %}"
 
 #: Plans of a deployment: one, and another after each wait.
 _PLANS = 1 + WAITS_PER_EXECUTION
@@ -60,6 +64,8 @@ AGAIN: Mapping[str, Mapping[tuple[str, ...], int]] = {
         ("Begin the plan",): _BEGINS * SPECULATIVE_ATTEMPTS,
         ("Wait for a concurrency slot",): (_BEGINS - 1) * SPECULATIVE_ATTEMPTS,
     },
+    # A promotion only goes forward: after its checks, its targets, the soak and what comes first.
+    "promotion": {("What follows?",): 4},
     "drift/Layers": {("Begin the plan",): _BEGINS, ("Wait for a concurrency slot",): _BEGINS - 1},
 }
 
@@ -179,7 +185,8 @@ def _visit(name: str, state: Mapping[str, Any]) -> Cost:
         return Cost(2) + _attempts(state)
     if state["Type"] == "Map":
         return Cost(2) + _items(name, state)
-    return Cost(2, state.get("Seconds", 0))
+    seconds = state.get("Seconds", 0)
+    return Cost(2, LONGEST_SOAK.total_seconds() if seconds == SOAK else seconds)
 
 
 def _items(name: str, state: Mapping[str, Any]) -> Cost:
