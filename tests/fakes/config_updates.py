@@ -11,6 +11,7 @@ from tidegate.config_updates.rules.environment import EnvironmentState
 from tidegate.config_updates.rules.promotion import Promotion, Stage
 from tidegate.config_updates.rules.queue import UpdateHead
 from tidegate.config_updates.rules.replay import NewCommits
+from tidegate.config_updates.rules.status import StatusRefused
 from tidegate.config_updates.rules.verdicts import CheckReport
 from tidegate.ports import Moved
 from tidegate.rules.errors import Conflict, NotFound
@@ -158,6 +159,20 @@ class MemoryConfigBranches:
 
     def push(self, repository: str, branch: str, old: str, new: NewCommits, bundle: bytes) -> Moved:
         return self.move(repository, branch, old, new.tip)
+
+
+@dataclass
+class MemoryTargetStatuses:
+    """The port ``TargetStatuses``: what URLs answer; others do not. ``asked`` are those that were read."""
+
+    answers: dict[str, bytes] = field(default_factory=dict)
+    asked: list[str] = field(default_factory=list)
+
+    def read(self, url: str) -> bytes:
+        self.asked.append(url)
+        if url not in self.answers:
+            raise StatusRefused(f"{url} did not answer.")
+        return self.answers[url]
 
 
 @dataclass

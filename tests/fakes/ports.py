@@ -35,7 +35,12 @@ from tests.fakes import (
 )
 from tests.fakes.accounts import MemoryAccounts
 from tests.fakes.change_sets import MemoryChangeSets
-from tests.fakes.config_updates import MemoryConfigBranches, MemoryConfigUpdates, MemoryUpdateWorkflows
+from tests.fakes.config_updates import (
+    MemoryConfigBranches,
+    MemoryConfigUpdates,
+    MemoryTargetStatuses,
+    MemoryUpdateWorkflows,
+)
 from tests.fakes.policies import MemoryOrganizationPolicies
 from tests.fakes.queue_snapshots import MemoryQueueSnapshots
 from tests.fakes.redeliveries import MemoryRedeliveries
@@ -110,6 +115,7 @@ def memory_ports(settings: dict[str, str] | None = None, **given: Any) -> Ports:
         "schedules": MemorySchedules(),
         "sign_outs": MemorySignOuts(),
         "speculative_plans": MemorySpeculativePlans(),
+        "target_statuses": MemoryTargetStatuses(),
         "update_workflows": MemoryUpdateWorkflows(),
         "webhook_verifier": None,
         "workflows": MemoryWorkflows(),

@@ -155,6 +155,12 @@ class UpdateWorkflowSettings(Settings):
     promotion_machine: str = Field("", alias="TIDEGATE_PROMOTION_STATE_MACHINE")
 
 
+class StatusSettings(Settings):
+    """Networks besides the public addresses where targets' status URLs may be, such as ``10.0.0.0/8``, with commas."""
+
+    networks: str = Field("", alias="TIDEGATE_STATUS_NETWORKS")
+
+
 class DriftRunSettings(Settings):
     """The ARN of the drift machine."""
 

@@ -139,6 +139,13 @@ class Replays(Protocol):
         """Return the new commits as git's bundle. Raise NotFound."""
 
 
+class TargetStatuses(Protocol):
+    """Status URLs of targets."""
+
+    def read(self, url: str) -> bytes:
+        """Return what an https URL answers, at most 64 KiB, within seconds. Raise StatusRefused."""
+
+
 class UpdateWorkflows(Protocol):
     """Executions of the machines ``config-update`` and ``promotion``. An existing one counts as started."""
 

@@ -33,6 +33,7 @@ from tidegate.settings import (
     RunnerOfferSettings,
     ScheduleSettings,
     SlotSettings,
+    StatusSettings,
     TableSettings,
     UpdateWorkflowSettings,
     UrlSettings,
@@ -96,6 +97,7 @@ if TYPE_CHECKING:
         SignOuts,
         SourceHistory,
         SpeculativePlans,
+        TargetStatuses,
         TokenSigner,
         UpdateWorkflows,
         WebhookVerifier,
@@ -326,6 +328,13 @@ class Ports:
 
         settings = UpdateWorkflowSettings.from_env(self.environ)
         return StepFunctionsUpdates(self.client("stepfunctions"), settings.worker_machine, settings.promotion_machine)
+
+    @cached_property
+    def target_statuses(self) -> TargetStatuses:
+        from tidegate.config_updates.adapters.target_status import HttpsTargetStatuses
+        from tidegate.config_updates.rules.status import read_networks
+
+        return HttpsTargetStatuses(read_networks(StatusSettings.from_env(self.environ).networks))
 
     @cached_property
     def runners(self) -> Runners:

@@ -10,6 +10,7 @@ from tidegate.ports import Ports
 from tidegate.reconciler.cancel_withdrawn import cancel_withdrawn
 from tidegate.reconciler.catch_up_heads import catch_up_heads
 from tidegate.reconciler.close_orphans import close_orphans
+from tidegate.reconciler.follow_promotions import follow_promotions, poll_targets
 from tidegate.reconciler.follow_pull_requests import follow_pull_requests, restart_pull_requests
 from tidegate.reconciler.free_plan_slots import free_plan_slots
 from tidegate.reconciler.free_slots import free_slots
@@ -45,8 +46,10 @@ REPAIRS: Sequence[Repair] = (
     restart_pull_requests,
     free_plan_slots,
     free_slots,
+    follow_promotions,
     recheck_requirements,
     follow_pull_requests,
+    poll_targets,
     resend_deliveries,
     redeliver_webhooks,
     catch_up_heads,

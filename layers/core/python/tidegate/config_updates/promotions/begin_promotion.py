@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from tidegate.config_updates.read_configuration import load_updates
 from tidegate.config_updates.rules.entry import UpdateEntry
-from tidegate.config_updates.rules.promotion import AwaitedStack, Promotion, execution_name, new_promotion
+from tidegate.config_updates.rules.promotion import AwaitedStack, Promotion, Stage, execution_name, new_promotion
 from tidegate.messages.config_updates import BeginPromotion
 from tidegate.ports import Ports
 from tidegate.rules.decide_again import deciding_again
@@ -27,7 +27,7 @@ def start_promotion(ports: Ports, entry: UpdateEntry) -> None:
 
 
 def begin_promotion(ports: Ports, message: BeginPromotion) -> None:
-    """Record the promotion. One that is recorded stays as it is.
+    """Record the promotion. One that is recorded with its chain stays as it is.
 
     Raise NoConfigUpdates and InvalidConfiguration for a file without a chain, ForgeUnavailable and ForgeRefused.
     """
@@ -36,13 +36,16 @@ def begin_promotion(ports: Ports, message: BeginPromotion) -> None:
 
 def _begin(ports: Ports, message: BeginPromotion) -> None:
     store, repository = ports.config_updates, message.repository
-    if store.promotion(repository, message.entry, message.entry_attempt) is not None:
+    known = store.promotion(repository, message.entry, message.entry_attempt)
+    if known is not None and (known.file or known.stage is Stage.ENDED):
         return
     entry = store.entry(repository, message.entry)
     updates = load_updates(ports, repository, store.head(repository).base)
     declared = next((each for each in updates.sets if each.name == entry.image_set), None)
-    promotion = new_promotion(replace(entry, attempt=message.entry_attempt), declared)
-    store.save_promotion(_with_heads(ports, promotion))
+    promotion = _with_heads(ports, new_promotion(replace(entry, attempt=message.entry_attempt), declared))
+    if known is not None:
+        promotion = replace(promotion, version=known.version, restarts=known.restarts)
+    store.save_promotion(promotion)
 
 
 def _with_heads(ports: Ports, promotion: Promotion) -> Promotion:

@@ -10,7 +10,7 @@ from tidegate.messages.queues import FollowUpdate
 from tidegate.ports import Ports
 
 #: An entry may land before news of its commit arrive.
-_ON_AUTO = frozenset({EntryState.TESTING, EntryState.LANDED})
+ON_AUTO = frozenset({EntryState.TESTING, EntryState.LANDED})
 
 
 def follow_update(ports: Ports, message: FollowUpdate) -> None:
@@ -19,7 +19,7 @@ def follow_update(ports: Ports, message: FollowUpdate) -> None:
     An entry without a commit needs the queue's worker. Raise NotFound, Conflict, CloudUnavailable, ExceptionGroup.
     """
     entry = ports.config_updates.entry(message.repository, message.entry)
-    if entry.state in _ON_AUTO:
+    if entry.state in ON_AUTO:
         start_promotion(ports, entry)
     elif entry.state is EntryState.QUEUED:
         wake_worker(ports, message.repository)

@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from tidegate.config_updates.promotions.review_promotions import decided, review_promotion, what_follows
-from tidegate.config_updates.rules.promotion import Promotion, Stage, after_soak, progress_of
+from tidegate.config_updates.rules.promotion import Promotion, Stage, after_soak, progress_of, unplaced_promotion
 from tidegate.messages.config_updates import (
     EndSoak,
     FailPromotion,
@@ -82,15 +82,21 @@ def _end_soak(ports: Ports, message: EndSoak) -> PromotionMoved:
 
 
 def fail_promotion(ports: Ports, message: FailPromotion) -> None:
-    """Record an internal error. The promotion stays open: the reconciler starts it again. Raise Conflict."""
+    """Record an internal error. The promotion stays open: the reconciler starts it again.
+
+    Raise NotFound without the entry, Conflict, CloudUnavailable.
+    """
     deciding_again(lambda: _fail(ports, message))
 
 
 def _fail(ports: Ports, message: FailPromotion) -> None:
-    known = ports.config_updates.promotion(message.repository, message.entry, message.entry_attempt)
-    if known is not None and known.stage is not Stage.ENDED:
+    store = ports.config_updates
+    known = store.promotion(message.repository, message.entry, message.entry_attempt)
+    if known is None:
+        known = unplaced_promotion(store.entry(message.repository, message.entry), message.entry_attempt)
+    if known.stage is not Stage.ENDED:
         reason = f"Internal error: {message.error}: {message.cause}"[:_SHOWN]
-        ports.config_updates.save_promotion(replace(known, reason=reason))
+        store.save_promotion(replace(known, reason=reason))
 
 
 def find_promotion(ports: Ports, message: OfPromotion) -> Promotion:

@@ -55,7 +55,8 @@ class Promotion:
     """One execution of the machine ``promotion``: an entry in its environment, with the chain that it started with.
 
     ``token`` is the task token of the stage's wait, whose attempt ``token_attempt`` sorts. ``commit`` and ``identity``
-    are set once it has landed. ``approved_by`` is who promoted it by hand. ``failed`` tells that a target failed.
+    are set once it has landed. ``file`` is empty while the chain could not be
+    read. ``approved_by`` is who promoted it by hand. ``failed`` tells that a target failed.
     ``restarts`` counts the executions before this one that ended too early.
     """
 
@@ -106,9 +107,8 @@ def new_promotion(entry: UpdateEntry, image_set: DeclaredImageSet | None) -> Pro
     known = image_set.environments if image_set is not None else ()
     at = next((number for number, each in enumerate(known) if each.name == entry.environment), None)
     if at is None:
-        what = entry.repository, entry.id, entry.attempt, entry.image_set, entry.environment
         reason = "The default branch's tidegate.yaml does not declare the environment any more."
-        return Promotion(*what, "", (), 0, stage=Stage.ENDED, reason=reason)
+        return ended(unplaced_promotion(entry, entry.attempt), reason)
     here = known[at]
     follows = entry.kind is not EntryKind.ROLLBACK and at + 1 < len(known)
     following = None
@@ -131,6 +131,11 @@ def new_promotion(entry: UpdateEntry, image_set: DeclaredImageSet | None) -> Pro
         int(here.soak.total_seconds()),
         following,
     )
+
+
+def unplaced_promotion(entry: UpdateEntry, attempt: int) -> Promotion:
+    """Return a promotion whose chain is not known. Without targets it is never complete."""
+    return Promotion(entry.repository, entry.id, attempt, entry.image_set, entry.environment, "", (), 0)
 
 
 def with_entry(promotion: Promotion, entry: UpdateEntry | None) -> Promotion:
