@@ -9,7 +9,6 @@ import pytest
 from tests.unit.config_updates.promotion_scenario import REPOSITORY, THREE, Promotions
 from tidegate.config.model.file import FILE
 from tidegate.config_updates.promotions.begin_promotion import start_promotion
-from tidegate.config_updates.promotions.promote_entry import approve_promotion
 from tidegate.config_updates.promotions.promotion_steps import fail_promotion, find_promotion, wait_in_promotion
 from tidegate.config_updates.promotions.review_promotions import review_promotions
 from tidegate.config_updates.rules.entry import EntryKind, EntryState
@@ -17,7 +16,6 @@ from tidegate.config_updates.rules.fan_in import Rollout
 from tidegate.config_updates.rules.promotion import STALLED_AFTER, Stage
 from tidegate.config_updates.rules.refusals import (
     NoFileAtCommit,
-    NothingToPromote,
     NotOnDefaultBranch,
     UnknownImageSet,
     UnknownTarget,
@@ -307,12 +305,11 @@ def test_a_target_that_fails_after_all_had_deployed_it_blocks_as_well(shop):
 
 def test_a_person_promotes_where_the_file_says_so():
     shop = Promotions(THREE.replace("targets: [{name: i1}]", "targets: [{name: i1}], promote: manual"))
-    with pytest.raises(NothingToPromote, match="No image set is complete"):
-        approve_promotion(shop.ports, REPOSITORY, "shop", "internal", "rhea")
     _complete(shop)
     entry = _complete(shop, "two", 1)
     assert shop.promotion(entry).reason == "Somebody must promote it to internal."
-    approve_promotion(shop.ports, REPOSITORY, "shop", "internal", "rhea")
+    shop.store.save_promotion(replace(shop.promotion(entry), approved_by="rhea"))
+    review_promotions(shop.ports, REPOSITORY)
     shop.go_on()
     (promoted,) = shop.waiting("internal")
     assert (promoted.by, promoted.source_sha) == ("rhea", shop.promotion(entry).commit)

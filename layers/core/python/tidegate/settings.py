@@ -161,6 +161,12 @@ class StatusSettings(Settings):
     networks: str = Field("", alias="TIDEGATE_STATUS_NETWORKS")
 
 
+class UpdateSettings(Settings):
+    """The repositories whose stacks and environments may wait for each other's, with commas."""
+
+    repositories: str = Field("", alias="TIDEGATE_UPDATE_REPOSITORIES")
+
+
 class DriftRunSettings(Settings):
     """The ARN of the drift machine."""
 

@@ -35,6 +35,7 @@ from tidegate.settings import (
     SlotSettings,
     StatusSettings,
     TableSettings,
+    UpdateSettings,
     UpdateWorkflowSettings,
     UrlSettings,
     WorkflowSettings,
@@ -562,6 +563,12 @@ class Ports:
     def rounds(self) -> int:
         """Claims of one execution of the deploy machine at most."""
         return MachineSettings.from_env(self.environ).rounds
+
+    @cached_property
+    def update_repositories(self) -> frozenset[str]:
+        """The repositories whose stacks environments of config repositories may wait for."""
+        names = UpdateSettings.from_env(self.environ).repositories.split(",")
+        return frozenset(filter(None, (each.strip() for each in names)))
 
     @cached_property
     def slot_limit(self) -> int:

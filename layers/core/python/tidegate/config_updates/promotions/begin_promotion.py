@@ -52,12 +52,13 @@ def _with_heads(ports: Ports, promotion: Promotion) -> Promotion:
     """Return it with the newest known commits of the repositories whose stacks it waits for."""
     if promotion.following is None:
         return promotion
-    stacks = tuple(replace(each, head=_newest(ports, each)) for each in promotion.following.stacks)
+    stacks = tuple(_with_head(ports, each) for each in promotion.following.stacks)
     return replace(promotion, following=replace(promotion.following, stacks=stacks))
 
 
-def _newest(ports: Ports, stack: AwaitedStack) -> str:
+def _with_head(ports: Ports, stack: AwaitedStack) -> AwaitedStack:
     try:
-        return ports.repository_index.repository(stack.repository).seen
+        known = ports.repository_index.repository(stack.repository)
     except NotFound:
-        return ""
+        return stack
+    return replace(stack, head=known.seen, seen_at=known.seen_at)

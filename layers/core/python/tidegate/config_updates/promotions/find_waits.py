@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tidegate.config.rules.config_updates import Promote
+from tidegate.config_updates.promotions.find_stack_wait import find_stack_wait
 from tidegate.config_updates.rules.fan_in import Rollout
 from tidegate.config_updates.rules.promotion import NextEnvironment, Promotion, progress_of
 from tidegate.ports import Ports
@@ -14,7 +15,8 @@ def find_waits(ports: Ports, promotion: Promotion) -> str:
     if following is None:
         return ""
     found = (_held(ports, promotion), _manual(promotion, following), _failed(ports, promotion))
-    return " ".join(each for each in (*found, *_environments(ports, promotion, following)) if each)
+    stacks = (find_stack_wait(ports, each) for each in following.stacks)
+    return " ".join(each for each in (*found, *_environments(ports, promotion, following), *stacks) if each)
 
 
 def _held(ports: Ports, promotion: Promotion) -> str:

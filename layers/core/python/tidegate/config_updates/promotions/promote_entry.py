@@ -1,15 +1,13 @@
-"""Put a complete image set into the queue for the next environment, by Tidegate or by a person."""
+"""Put a complete image set into the queue for the next environment."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from tidegate.config_updates.promotions.promotion_steps import find_promotion
-from tidegate.config_updates.promotions.review_promotions import review_promotion
 from tidegate.config_updates.queue.wake_worker import wake_worker
 from tidegate.config_updates.rules.entry import EntryKind, UpdateEntry, entry_id
 from tidegate.config_updates.rules.promotion import Promotion, Stage, ended
-from tidegate.config_updates.rules.refusals import NothingToPromote
 from tidegate.messages.config_updates import PromoteEntry, PromotionMoved
 from tidegate.ports import Ports
 from tidegate.rules.decide_again import deciding_again
@@ -24,35 +22,6 @@ def promote_entry(ports: Ports, message: PromoteEntry) -> PromotionMoved:
     wake_worker(ports, message.repository)
     deciding_again(lambda: _end(ports, find_promotion(ports, message), reason))
     return PromotionMoved(next="ended", reason=reason)
-
-
-def approve_promotion(ports: Ports, repository: str, image_set: str, environment: str, by: str) -> Promotion:
-    """Let what waits for a person go to an environment, and return that promotion.
-
-    Only the newest is promoted. Raise NothingToPromote, Conflict, CloudUnavailable.
-    """
-    return review_promotion(ports, deciding_again(lambda: _approve(ports, repository, image_set, environment, by)))
-
-
-def _approve(ports: Ports, repository: str, image_set: str, environment: str, by: str) -> Promotion:
-    waiting = [
-        each
-        for each in ports.config_updates.open_promotions(repository)
-        if each.image_set == image_set and each.following is not None and each.following.name == environment
-    ]
-    ready = [each for each in waiting if each.stage is Stage.AFTER]
-    if not ready:
-        raise NothingToPromote(f"{image_set}/{environment}", [each.reason for each in waiting if each.reason])
-    newest = max(ready, key=lambda each: _age(ports, each))
-    approved = replace(newest, approved_by=newest.approved_by or by)
-    return ports.config_updates.save_promotion(approved) if approved != newest else newest
-
-
-def _age(ports: Ports, promotion: Promotion) -> int:
-    """Return the position of its image set in its environment, the newest highest."""
-    landed = ports.config_updates.environment(promotion.repository, *promotion.place).landed
-    order = [each.identity for each in landed]
-    return -order.index(promotion.identity) if promotion.identity in order else -len(order)
 
 
 def _enqueue(ports: Ports, promotion: Promotion) -> str:

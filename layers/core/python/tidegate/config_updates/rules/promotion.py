@@ -33,11 +33,15 @@ class Stage(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AwaitedStack:
-    """A stack of Terraform roots that must be deployed first, up to the head that was seen (empty: not seen yet)."""
+    """A stack of Terraform roots that must be deployed first, up to the head that was seen (empty: none).
+
+    ``seen_at`` is when the push of that head was received: deployments of later pushes are not waited for.
+    """
 
     repository: str
     stack: str
     head: str = ""
+    seen_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
