@@ -46,6 +46,11 @@ def read_execution(detail: Event) -> ClosedExecution:
     return ClosedExecution(json.loads(detail["input"])["queue"], detail["name"], detail["status"])
 
 
+def read_update_execution(detail: Event) -> tuple[str, str, str]:
+    """Parse the description of a config repository's worker: the repository, the execution's name, and its status."""
+    return json.loads(detail["input"])["repository"], detail["name"], detail["status"]
+
+
 def read_runner(task: Event) -> StoppedRunner:
     """Parse a task's description: its job and the token in its environment."""
     from tidegate.jobs.runner_stopped import StoppedRunner

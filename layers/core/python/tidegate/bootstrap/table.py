@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Generic, Literal, TypeVar
 
-from tidegate.bootstrap.readers import read_call, read_click, read_execution, read_runner
+from tidegate.bootstrap.readers import read_call, read_click, read_execution, read_runner, read_update_execution
 from tidegate.messages import (
     BeginJob,
     BeginSpeculativePlan,
@@ -45,10 +45,18 @@ from tidegate.messages import (
 )
 from tidegate.messages.config_updates import (
     BeginPromotion,
+    BeginReplay,
+    ClaimUpdate,
+    CloseUpdateWorker,
+    ContinueUpdates,
     EndSoak,
     FailPromotion,
+    FailReplay,
+    LandUpdate,
     PromoteEntry,
+    PushReplay,
     StallPromotion,
+    WaitForUpdate,
     WaitInPromotion,
 )
 from tidegate.messages.queues import (
@@ -61,6 +69,7 @@ from tidegate.messages.queues import (
     OpenGates,
     PublishDeployment,
     PublishDeploys,
+    PublishEntry,
     PublishLayer,
     PublishProgress,
     PublishRevision,
@@ -68,7 +77,7 @@ from tidegate.messages.queues import (
 )
 from tidegate.ports import Ports
 from tidegate.ports.deliveries import Delivery
-from tidegate.settings import WorkflowSettings
+from tidegate.settings import UpdateWorkflowSettings, WorkflowSettings
 
 M = TypeVar("M", bound=Message)
 
@@ -172,9 +181,12 @@ def _publish_deployment(ports: Ports, asked: PublishDeployment) -> None:
 
 
 def _release_queue(ports: Ports, detail: Mapping[str, Any]) -> None:
-    """Release the queue of a deploy execution. A Terraform execution is caught by the deploy execution above it."""
-    if detail["stateMachineArn"] == WorkflowSettings.from_env(ports.environ).deploy_machine:
+    """Release the queue of a deploy execution, or of a config repository's worker. A Terraform execution is caught by the deploy execution above it."""
+    machine = detail["stateMachineArn"]
+    if machine == WorkflowSettings.from_env(ports.environ).deploy_machine:
         _verb("deploys.queue.execution_closed:release_queue")(ports, read_execution(detail))
+    elif machine == UpdateWorkflowSettings.from_env(ports.environ).worker_machine:
+        _verb("config_updates.queue.close_worker:release_update_queue")(ports, *read_update_execution(detail))
 
 
 #: By function: docs/permissions.md lists their permissions. A step keeps its name for as long as a definition calls it.
@@ -187,6 +199,8 @@ STEPS: Mapping[str, Mapping[str, Verb[Any]]] = {
         "record_outcome": Verb(RecordOutcome, _verb("deploys.queue.record_outcome")),
         "start_on_lambda": Verb(StartOnLambda, _verb("jobs.start_on_lambda")),
         "publish_pull_request": Verb(PublishPullRequest, _publish_pull_request),
+        "fail_replay": Verb(FailReplay, _verb("config_updates.queue.push_replay:fail_replay")),
+        "close_update_worker": Verb(CloseUpdateWorker, _verb("config_updates.queue.close_worker:close_update_worker")),
         "stall_promotion": Verb(StallPromotion, _verb("config_updates.promotions.promotion_steps:stall_promotion")),
         "end_soak": Verb(EndSoak, _verb("config_updates.promotions.promotion_steps:end_soak")),
         "fail_promotion": Verb(FailPromotion, _verb("config_updates.promotions.promotion_steps:fail_promotion")),
@@ -197,6 +211,8 @@ STEPS: Mapping[str, Mapping[str, Verb[Any]]] = {
         "dispatch_job": Verb(DispatchJob, _verb("jobs.dispatch_job")),
         "evaluate_plan": Verb(EvaluatePlan, _verb("jobs.evaluate_policies_of_plan:evaluate_plan")),
         "conclude_drift": Verb(ConcludeDrift, _conclude_drift),
+        "claim_update": Verb(ClaimUpdate, _verb("config_updates.queue.claim_update")),
+        "begin_replay": Verb(BeginReplay, _verb("config_updates.queue.begin_replay")),
         "begin_promotion": Verb(BeginPromotion, _verb("config_updates.promotions.begin_promotion")),
     },
     "waits": {
@@ -204,6 +220,7 @@ STEPS: Mapping[str, Mapping[str, Verb[Any]]] = {
         "wait_at_gate": Verb(WaitAtGate, _verb("gates.wait_at_gate")),
         "wait_for_slot": Verb(WaitForSlot, _verb("deploys.slots.wait_for_slot")),
         "request_review": Verb(RequestReview, _verb("deploys.reviews.request_review")),
+        "wait_for_update": Verb(WaitForUpdate, _verb("config_updates.queue.wait_for_update")),
         "wait_in_promotion": Verb(
             WaitInPromotion, _verb("config_updates.promotions.promotion_steps:wait_in_promotion")
         ),
@@ -213,11 +230,14 @@ STEPS: Mapping[str, Mapping[str, Verb[Any]]] = {
     },
     "workers": {
         "continue_as_new": Verb(ContinueAsNew, _verb("deploys.queue.continue_as_new")),
+        "continue_updates": Verb(ContinueUpdates, _verb("config_updates.queue.close_worker:continue_updates")),
         "promote_entry": Verb(PromoteEntry, _verb("config_updates.promotions.promote_entry")),
     },
     "discovery_steps": {
         "discover_pull_request": Verb(DiscoverPullRequest, _discover_pull_request),
         "discover_drift": Verb(DiscoverDrift, _discover_drift),
+        "push_replay": Verb(PushReplay, _verb("config_updates.queue.push_replay")),
+        "land_update": Verb(LandUpdate, _verb("config_updates.queue.land_update")),
     },
     "pull_request_steps": {
         "begin_speculative_plan": Verb(BeginSpeculativePlan, _verb("pull_requests.begin_speculative_plan")),
@@ -294,6 +314,10 @@ QUEUES: Mapping[str, Mapping[str, Queue]] = {
                     ),
                 ),
                 "publish_revision": Verb(PublishRevision, _publish_revision),
+                "publish_entry": Verb(
+                    PublishEntry,
+                    lambda ports, asked: _verb("config_updates.publish_entry")(ports, asked.repository, asked.entry),
+                ),
                 "follow_apply": Verb(
                     FollowApply, lambda ports, asked: _verb("pull_requests.merge_applied")(ports, asked.pull_request)
                 ),
