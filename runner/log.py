@@ -204,11 +204,17 @@ def _nothing(_line: str) -> str:
 
 
 def last_lines(path: Path, masker: Masker, count: int = 60, size: int = 12_000, *, start: int = 0) -> str:
-    """Return the end of a log from the byte ``start`` on, masked: at most ``count`` lines and ``size`` characters."""
-    with path.open("rb") as file:
-        length = file.seek(0, 2)
-        file.seek(max(start, length - 4 * size))
-        text = file.read().decode("utf-8", "replace")
+    """Return the end of a log from the byte ``start`` on, masked: at most ``count`` lines and ``size`` characters.
+
+    It is empty if a program has deleted the log.
+    """
+    try:
+        with path.open("rb") as file:
+            length = file.seek(0, 2)
+            file.seek(max(start, length - 4 * size))
+            text = file.read().decode("utf-8", "replace")
+    except OSError:
+        return ""
     lines = masker.mask(text).splitlines()[-count:]
     return "\n".join(lines)[-size:]
 

@@ -68,7 +68,7 @@ def run_job(
     if job.note:
         log.say(job.note)
     tools = Tools(_for_kind(settings, job.kind), environ, aws, log, interruption, directory)
-    preparation = Preparation(tools, job)
+    preparation = None if job.kind is JobKind.REPLAY else Preparation(tools, job)
     taken = record.take(name, settings.dispatch_seconds, interruption)
     masker.add([taken.token])
     heartbeat = Heartbeat(aws, taken.token, settings.heartbeat_seconds, lambda: _nobody_waits(tools, taken))
@@ -85,7 +85,8 @@ def run_job(
         return _Ending(tools, sender, taken).report(outcome)
     finally:
         heartbeat.stop()
-        preparation.close()
+        if preparation:
+            preparation.close()
 
 
 def _judged(
@@ -106,7 +107,7 @@ def _for_kind(settings: Settings, kind: JobKind) -> Settings:
 def _nobody_waits(tools: Tools, taken: TakenJob) -> None:
     """Stop, unless the engine applies: killing an apply would leave more unknown, not less."""
     if not tools.interruption.applying:
-        what = "apply" if taken.job.kind is JobKind.APPLY else "plan"
+        what = {JobKind.APPLY: "apply", JobKind.REPLAY: "replay"}.get(taken.job.kind, "plan")
         tools.interruption.request(f"This {what} was cancelled or has expired.")
     else:
         tools.log.say("this apply's execution has ended; the apply continues to its end, and its log is kept")
@@ -120,10 +121,18 @@ def _run_of(kind: JobKind) -> Callable[[Tools, Preparation, TakenJob], dict[str,
     return run_plan if kind is JobKind.PLAN else run_apply
 
 
-def _outcome(tools: Tools, preparation: Preparation, taken: TakenJob) -> dict[str, Any] | JobFault:
+def _result(tools: Tools, preparation: Preparation | None, taken: TakenJob) -> dict[str, Any]:
+    if preparation is None:
+        from runner.config_updates.job import run_replay  # noqa: PLC0415  # Deploys do without it.
+
+        return run_replay(tools, taken)
+    return _run_of(taken.job.kind)(tools, preparation, taken)
+
+
+def _outcome(tools: Tools, preparation: Preparation | None, taken: TakenJob) -> dict[str, Any] | JobFault:
     try:
         try:
-            return _run_of(taken.job.kind)(tools, preparation, taken)
+            return _result(tools, preparation, taken)
         finally:
             if not tools.interruption.left_running:
                 kill_descendants()
@@ -136,9 +145,10 @@ def _outcome(tools: Tools, preparation: Preparation, taken: TakenJob) -> dict[st
         return RunnerFault(f"The runner failed: {type(error).__name__}: {error}")
 
 
-def _explained(fault: EngineFailed, tools: Tools, taken: TakenJob, preparation: Preparation) -> EngineFailed:
+def _explained(fault: EngineFailed, tools: Tools, taken: TakenJob, preparation: Preparation | None) -> EngineFailed:
     """Return a fault with its possible cause: a module in a submodule is missing if submodules are not cloned."""
-    if problem := _memory_problem(fault, tools, taken) or preparation.credentials_problem:
+    expired = preparation.credentials_problem if preparation else ""
+    if problem := _memory_problem(fault, tools, taken) or expired:
         return EngineFailed(f"{fault} {problem}")
     cloned = taken.job.run.clone.submodules or not (tools.source / ".gitmodules").is_file()
     return fault if cloned or fault.command not in {"init", "get"} else EngineFailed(f"{fault} {_NOT_CLONED}")
@@ -193,10 +203,10 @@ class _Ending:
         """Store the complete log, masked again: sensitive values of the plan were unknown at its start."""
         tools = self._tools
         complete = tools.directory / "complete.log"
-        copy_masked(tools.log.path, complete, tools.log.masker)
         try:
+            copy_masked(tools.log.path, complete, tools.log.masker)
             with complete.open("rb") as content:
                 key = log_key(self._taken.job.id)
                 tools.aws.put_object(tools.settings.bucket, key, content, "text/plain; charset=utf-8")
-        except AwsError as error:
+        except (AwsError, OSError) as error:
             tools.log.say(f"storing the log failed: {error}")

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from tidegate.deploys.rules.aws_target import AllowedRoles, from_text
+from tidegate.deploys.rules.job import JobKind, job_parts
 from tidegate.deploys.rules.mask_pattern import patterns_problem
 from tidegate.roots.rules.root import EngineName
+from tidegate.rules.errors import NotFound
 
 #: ECS kills a task 120 s after SIGTERM (``stopTimeout``); the last 20 s are for the log and the report.
 DEFAULT_STOP_SECONDS = 100.0
@@ -36,7 +39,7 @@ class Settings:
     ``secret_variables`` among them are masked. ``release_keys`` is a directory with ``terraform.asc`` and ``tofu.asc``;
     ``engine_cache`` is where downloaded engines are kept, None for the job's own directory. ``allow_local_state``
     allows roots whose state is lost with the runner. ``target_roles`` are those that roots may name. ``plan_seconds``
-    is the time limit of a plan on Lambda, 0 elsewhere.
+    is the time limit of a plan on Lambda, 0 elsewhere. A replay has no ``engine_role``.
     """
 
     job: str
@@ -67,13 +70,14 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
     """Return the settings in ``environ``. Raise SettingsError naming what is missing."""
     cache = environ.get("TIDEGATE_ENGINE_CACHE")
     keys = environ.get("TIDEGATE_RELEASE_KEYS")
+    job = _required(environ, "TIDEGATE_JOB")
     return Settings(
-        job=_required(environ, "TIDEGATE_JOB"),
+        job=job,
         job_digest=_required(environ, "TIDEGATE_JOB_DIGEST"),
         start_token=_required(environ, "TIDEGATE_START_TOKEN"),
         table=_required(environ, "TIDEGATE_TABLE"),
         bucket=_required(environ, "TIDEGATE_ARTIFACT_BUCKET"),
-        engine_role=_required(environ, "TIDEGATE_ENGINE_ROLE"),
+        engine_role="" if _is_replay(job) else _required(environ, "TIDEGATE_ENGINE_ROLE"),
         defaults={
             EngineName.TERRAFORM: environ.get("TIDEGATE_DEFAULT_TERRAFORM", ""),
             EngineName.TOFU: environ.get("TIDEGATE_DEFAULT_TOFU", ""),
@@ -94,6 +98,13 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
         target_roles=_roles(environ.get("TIDEGATE_TARGET_ROLES", "")),
         plan_seconds=_seconds(environ, "TIDEGATE_PLAN_SECONDS", 0.0),
     )
+
+
+def _is_replay(job: str) -> bool:
+    """Tell whether a job runs commands of a config repository, and no engine."""
+    with suppress(NotFound):
+        return job_parts(job)[1] is JobKind.REPLAY
+    return False
 
 
 def _required(environ: Mapping[str, str], name: str) -> str:

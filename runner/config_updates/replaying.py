@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import signal
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
 from runner.config_updates.work_tree import WorkTree, write_bundle
+from runner.descendants import kill_descendants
 from runner.faults import RunnerFault, StepFailed
 from runner.job import Tools
 from runner.log import last_lines
@@ -33,32 +37,67 @@ _PASSED = (
     "SSL_CERT_FILE",
 )
 _LONGEST_SHOWN = 200
+#: Commands that may destroy what the runner needs, before the replay is given up: each costs a new beginning.
+_MOST_DESTROYING = 3
 
 
 def replay(tools: Tools, clone: Git, order: Replay, bundle: Path, *, seconds: float, author: Author) -> Replayed:
     """Make the entries anew on the base, and write the new commits to ``bundle``, if there are any.
 
     ``clone`` is git in a place that does not exist yet, with the token to read; ``seconds`` are for all of it. What
-    fails of one entry's own is in its outcome, and the next one goes on from the commit before. Raise RunnerFault for
-    what is no entry's fault, such as a time that does not suffice, and Interrupted.
+    fails of one entry's own is in its outcome, and the next one goes on from the commit before. A command that
+    destroys what the runner needs fails its own entry as well: all is made again without it, in another place. Entries
+    without an outcome were not reached in time.
+
+    Raise RunnerFault for what is no entry's fault, such as a time that does not suffice for any, and Interrupted.
 
     The same order makes the same commits: a commit's date is its entry's, but never before its parent's.
     """
     ends = time.monotonic() + seconds
-    clone.begin(commit_sha(order.base), "--bare")
-    clone.fetch(order.base, options=())
-    local = replace(
-        clone, environ=git_environment(tools.environ, tools.directory, (clone.clone_url,), ""), clone_url=""
-    )
-    replaying = _Replaying(tools, local, order, author)
-    for entry in order.entries:
-        if time.monotonic() + tools.settings.program_seconds > ends:
-            done = len(replaying.outcomes)
-            raise RunnerFault(f"The time limit ended after {done} of {len(order.entries)} entries. Nothing was pushed.")
-        replaying.add(entry)
-    if replaying.tip != order.base:
-        write_bundle(local, bundle, order.base, replaying.tip)
-    return Replayed(replaying.tip, tuple(replaying.outcomes))
+    destroying: dict[str, Outcome] = {}
+    while True:
+        replaying = _begun(tools, clone, order, author)
+        try:
+            return replaying.all(bundle, ends, destroying)
+        except (RunnerFault, OSError) as fault:
+            if not replaying.last or len(destroying) == _MOST_DESTROYING:
+                raise _of_runner(fault) from fault
+            reason = f"After its command, the runner could not go on. {_of_runner(fault)}"
+            destroying[replaying.last] = Outcome(replaying.last, State.FAILED, reason=reason)
+            _say(tools, f"entry {replaying.last}: {reason}")
+        # No process of a command is left that could read the token or be in the way.
+        kill_descendants()
+        for name in (clone.directory.name, "entry"):
+            shutil.rmtree(clone.directory.with_name(name), ignore_errors=True)
+        clone = replace(clone, directory=tools.directory / f"again-{os.urandom(8).hex()}" / clone.directory.name)
+
+
+def _begun(tools: Tools, clone: Git, order: Replay, author: Author) -> _Replaying:
+    """Fetch the base, and return what makes commits on it, without the token. Raise RunnerFault."""
+    try:
+        tools.directory.mkdir(exist_ok=True)
+        tools.directory.chmod(0o700)
+        clone.directory.parent.mkdir(exist_ok=True)
+        clone.begin(commit_sha(order.base), "--bare")
+        clone.fetch(order.base, options=())
+        environ = git_environment(tools.environ, tools.directory, (clone.clone_url,), "")
+        return _Replaying(tools, replace(clone, environ=environ, clone_url=""), order, author)
+    except (StepFailed, OSError) as fault:
+        raise _of_runner(fault) from fault
+
+
+def _of_runner(fault: Exception) -> RunnerFault:
+    if isinstance(fault, RunnerFault):
+        return fault
+    if isinstance(fault, OSError):
+        return RunnerFault(f"The runner's disk cannot be used: {fault.strerror or fault}.")
+    return RunnerFault(str(fault))
+
+
+def _say(tools: Tools, text: str) -> None:
+    """Write a line to the log, unless the disk is full."""
+    with suppress(OSError):
+        tools.log.say(text)
 
 
 class _Replaying:
@@ -73,8 +112,33 @@ class _Replaying:
         #: Where in the log begins what programs said of the entry at hand.
         self._spoken = 0
         self._date = int(local.ask("show", "--no-patch", "--format=%ct", order.base)[1])
+        #: The entry whose command ran last: what is destroyed afterwards, it has destroyed.
+        self.last = ""
 
-    def add(self, entry: Entry) -> None:
+    def all(self, bundle: Path, ends: float, destroying: Mapping[str, Outcome]) -> Replayed:
+        """Make the commits and the bundle, as far as there is time; entries that destroy have their outcome."""
+        for entry in self._order.entries:
+            if (known := destroying.get(entry.trailers.id)) is not None:
+                self.outcomes.append(known)
+            elif time.monotonic() + self._tools.settings.program_seconds <= ends:
+                self._add(entry)
+            else:
+                self._end_early()
+                break
+        if self.tip != self._order.base:
+            bundle.parent.mkdir(parents=True, exist_ok=True)
+            write_bundle(self._local, bundle, self._order.base, self.tip)
+        return Replayed(self.tip, tuple(self.outcomes))
+
+    def _end_early(self) -> None:
+        """Tell how far it came. Raise RunnerFault if that is nowhere: the next replay would come no further."""
+        done, all_ = len(self.outcomes), len(self._order.entries)
+        text = f"The time limit ended after {done} of {all_} entries."
+        if not done:
+            raise RunnerFault(f"{text} Nothing was pushed.")
+        _say(self._tools, f"{text} The others stay in the queue.")
+
+    def _add(self, entry: Entry) -> None:
         """Make an entry's commit, and note its outcome."""
         log = self._tools.log
         self._spoken = log.size
@@ -82,12 +146,12 @@ class _Replaying:
             sha = self._committed(entry)
         except (StepFailed, InvalidTrailer) as fault:
             lines = last_lines(log.path, log.masker, start=self._spoken)
-            log.say(f"entry {entry.trailers.id}: {fault}")
+            _say(self._tools, f"entry {entry.trailers.id}: {fault}")
             self.outcomes.append(Outcome(entry.trailers.id, State.FAILED, reason=str(fault), last_lines=lines))
             return
         self.tip = sha or self.tip
         state = State.COMMITTED if sha else State.NOOP
-        log.say(f"entry {entry.trailers.id}: {sha[:12] or 'changes nothing'}")
+        _say(self._tools, f"entry {entry.trailers.id}: {sha[:12] or 'changes nothing'}")
         self.outcomes.append(Outcome(entry.trailers.id, state, sha))
 
     def _committed(self, entry: Entry) -> str:
@@ -114,6 +178,7 @@ class _Replaying:
             except OSError as error:
                 raise StepFailed(f"The file {entry.file!a} cannot be written: {error.strerror}.") from error
             command = self._order.commands.generate
+        self.last = entry.trailers.id
         self._run(command, tree, _values(entry, image_file))
         date = max(self._date, int(entry.authored.timestamp()))
         sha = tree.committed(message, _people(self._author, entry.authored, date))

@@ -74,7 +74,10 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """The outcome of each entry, in their order. ``tip`` is the base where no commit was made."""
+    """The outcome of each entry, in their order. ``tip`` is the base where no commit was made.
+
+    Entries at the end without an outcome were not reached within the time limit: they stay in the queue.
+    """
 
     tip: str
     outcomes: tuple[Outcome, ...]
