@@ -112,7 +112,7 @@ def _machines(tidegate: Tidegate) -> None:
                 versions,
                 "Versions of one function: each execution calls the version of its own definition.",
             )
-    names = ("reconcile", "discover_roots", "discovery_steps", "api")
+    names = ("reconcile", "discover_roots", "git_steps", "api")
     reconcile, discover, look, api = (tidegate.functions[name].role for name in names)
     watched = (
         (reconcile, tidegate.deploy),

@@ -67,8 +67,8 @@ SPECS: tuple[FunctionSpec, ...] = (
         image="discover_roots",
     ),
     FunctionSpec(
-        "discovery_steps",
-        "Finds the roots that a pull request changes, and those of drift schedules",
+        "git_steps",
+        "Runs execution steps that use git",
         ("discover_pull_request", "discover_drift"),
         timeout=300,
         memory=2048,

@@ -26,7 +26,7 @@ class BuildContext:
 FUNCTION_CONTEXT = BuildContext(
     (
         "functions/discover_roots",
-        "functions/discovery_steps",
+        "functions/git_steps",
         "functions/check_policies",
         "layers/core",
         "layers/deps",

@@ -87,7 +87,7 @@ def test_speculative_plans_answer_nothing_of_deployments():
 def test_what_reads_pull_requests_starts_nothing_and_what_judges_plans_knows_nothing(powers: Powers):
     """What works on texts of others has what these need and no more."""
     may = {spec.name: {power for need in spec.capabilities for power in powers[need]} for spec in SPECS}
-    assert may["discovery_steps"] == {SECRET}
+    assert may["git_steps"] == {SECRET}
     assert may["check_policies"] == may["webhook"] == may["steps"] == set()
 
 

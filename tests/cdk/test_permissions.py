@@ -256,7 +256,7 @@ def test_only_what_answers_tokens_may_answer_them(allowed: list[Permission]):
 
 def test_only_what_speaks_with_the_forge_knows_the_apps_key(allowed: list[Permission]):
     knowing = {permission.role for permission in allowed if any("github-app" in on for on in permission.resources)}
-    names = {"DiscoverRoots", "DiscoverySteps", "ForgeSteps", "WaitForRequirements", "Reconcile", "Api"}
+    names = {"DiscoverRoots", "GitSteps", "ForgeSteps", "WaitForRequirements", "Reconcile", "Api"}
     assert knowing == {f"Functions{name}FunctionRole" for name in names}
 
 
@@ -308,6 +308,6 @@ def test_only_who_reads_configurations_makes_schedules(allowed: list[Permission]
     making = {p.role for p in allowed if "scheduler:CreateSchedule" in p.actions}
     assert making == {"FunctionsDiscoverRootsFunctionRole"}
     removing = {p.role for p in allowed if "scheduler:DeleteSchedule" in p.actions}
-    assert removing == making | {"FunctionsDiscoveryStepsFunctionRole"}
+    assert removing == making | {"FunctionsGitStepsFunctionRole"}
     passing = {p.role for p in allowed if "<SchedulesRole>" in p.resources}
     assert passing == making

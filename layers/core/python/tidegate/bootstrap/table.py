@@ -233,7 +233,7 @@ STEPS: Mapping[str, Mapping[str, Verb[Any]]] = {
         "continue_updates": Verb(ContinueUpdates, _verb("config_updates.queue.close_worker:continue_updates")),
         "promote_entry": Verb(PromoteEntry, _verb("config_updates.promotions.promote_entry")),
     },
-    "discovery_steps": {
+    "git_steps": {
         "discover_pull_request": Verb(DiscoverPullRequest, _discover_pull_request),
         "discover_drift": Verb(DiscoverDrift, _discover_drift),
         "push_replay": Verb(PushReplay, _verb("config_updates.queue.push_replay")),
