@@ -29,6 +29,14 @@ _POLICIES = (
     "configuration/policies/*",
     *(f"plans/{jobs}/plan.json" for jobs in (*PLANS, *SPECULATIVE_ATTEMPTS)),
 )
+#: Replays: their orders and results, and the image sets that they are made of.
+_REPLAYS = ("replays/*", "replays/*/order.json", "config-updates/*")
+_REPLAYED = (
+    "replays/*/order.json",
+    "replays/*/result.json",
+    "replays/*/commits.bundle",
+    *(f"logs/*-replay-{number}.txt" for number in ("?", "??")),
+)
 _ONE_PREFIX = "One prefix of one bucket; a job's id follows it."
 
 
@@ -72,7 +80,7 @@ def _functions(tidegate: Tidegate) -> None:
         if not isinstance(role, iam.Role):
             raise TypeError(f"{spec.name} needs its own role")
         _say(role, _ANY, _XRAY)
-        for pattern in ("plans/*", "logs/*", *_SPECULATIVE, *_POLICIES):
+        for pattern in ("plans/*", "logs/*", *_SPECULATIVE, *_POLICIES, *_REPLAYS):
             _say(role, f"AwsSolutions-IAM5[Resource::{_arn_of(bucket)}/{pattern}]", _ONE_PREFIX)
         if not spec.invoked_by_events:
             reason = "Invoked synchronously or from a queue, never asynchronously: its caller handles failures."
@@ -83,10 +91,11 @@ def _runners(tidegate: Tidegate) -> None:
     bucket = _arn_of(tidegate.storage.bucket)
     insights = "Its metrics cost more than the runners; container_insights turns them on."
     _say(tidegate.runners.cluster, "AwsSolutions-ECS4", insights)
-    for definition in (tidegate.runners.plan, tidegate.runners.apply, tidegate.runners.speculate):
+    runners = tidegate.runners
+    for definition in (runners.plan, runners.apply, runners.speculate, runners.replay):
         _say(definition, "AwsSolutions-ECS2", "The variables hold names and versions, no secrets.")
         _say(definition.obtain_execution_role(), _ANY, _REGISTRY)
-        for pattern in ("plans/*", "plans/*/lock.hcl", "logs/*", "errored/*", *_SPECULATIVE):
+        for pattern in ("plans/*", "plans/*/lock.hcl", "logs/*", "errored/*", *_SPECULATIVE, *_REPLAYED):
             _say(definition.task_role, f"AwsSolutions-IAM5[Resource::{bucket}/{pattern}]", _ONE_PREFIX)
     for name, role in tidegate.runners.engine_roles.items():
         for policy in tidegate.settings.engine_policies(name):
@@ -103,7 +112,7 @@ def _runners(tidegate: Tidegate) -> None:
 
 def _machines(tidegate: Tidegate) -> None:
     region = "<AWS::Region>:<AWS::AccountId>"
-    for machine in (tidegate.deploy, tidegate.terraform, tidegate.pull_request, tidegate.drift):
+    for machine in tidegate.machines:
         _say(machine.role, _ANY, _LOG_DELIVERY)
         for function in machine.functions:
             versions = f"AwsSolutions-IAM5[Resource::{_arn_of(function)}:*]"
@@ -122,6 +131,8 @@ def _machines(tidegate: Tidegate) -> None:
         (discover, tidegate.drift),
         (look, tidegate.drift),
         (api, tidegate.drift),
+        (reconcile, tidegate.config_update),
+        (reconcile, tidegate.promotion),
     )
     for role, machine in ((tidegate.deploy.role, tidegate.terraform), *watched):
         executions = f"arn:<AWS::Partition>:states:{region}:execution:{machine.name}:*"
@@ -133,13 +144,15 @@ def _machines(tidegate: Tidegate) -> None:
         (tidegate.terraform, apply),
         (tidegate.pull_request, speculate),
         (tidegate.drift, speculate),
+        (tidegate.config_update, tidegate.runners.replay),
     ):
         family = f"arn:<AWS::Partition>:ecs:{region}:task-definition/{definition.family}:*"
         _say(machine.role, f"AwsSolutions-IAM5[Resource::{family}]", "Revisions of one task definition.")
     cluster = _arn_of(tidegate.runners.cluster).removesuffix(".Arn>")
     tasks = f"arn:<AWS::Partition>:ecs:{region}:task/{cluster}>/*"
     stopping = [tidegate.functions[spec.name].role for spec in SPECS if Capability.STOP_RUNNERS in spec.capabilities]
-    for role in (tidegate.terraform.role, tidegate.pull_request.role, tidegate.drift.role, *stopping):
+    running = (tidegate.terraform, tidegate.pull_request, tidegate.drift, tidegate.config_update)
+    for role in (*(machine.role for machine in running), *stopping):
         if role is not None:
             _say(role, f"AwsSolutions-IAM5[Resource::{tasks}]", "The tasks of one cluster, by any name.")
     schedules = f"arn:<AWS::Partition>:scheduler:{region}:schedule/{tidegate.schedules.name}/*"

@@ -69,6 +69,31 @@ def check_policies(context: GrantContext) -> Grant:
     return Grant(statements, {"TIDEGATE_ARTIFACT_BUCKET": bucket.bucket_name})
 
 
+def image_sets(context: GrantContext) -> Grant:
+    """Store and read announced image sets."""
+    return _on_artifacts(context, ("config-updates/*",), ("config-updates/*",))
+
+
+def replay_orders(context: GrantContext) -> Grant:
+    """Store what a replay makes; announced image sets are part of it."""
+    return _on_artifacts(context, ("config-updates/*",), ("replays/*/order.json",))
+
+
+def replay_results(context: GrantContext) -> Grant:
+    """Read what a replay was to make, and what it has made."""
+    return _on_artifacts(context, ("replays/*",), ())
+
+
+def _on_artifacts(context: GrantContext, reads: tuple[str, ...], writes: tuple[str, ...]) -> Grant:
+    bucket = context.storage.bucket
+    statements = (
+        *(allow("s3:GetObject", on=bucket.arn_for_objects(each)) for each in reads),
+        *(allow("s3:PutObject", on=bucket.arn_for_objects(each)) for each in writes),
+        tell_missing(bucket.bucket_arn, *reads),
+    )
+    return Grant(statements, {"TIDEGATE_ARTIFACT_BUCKET": bucket.bucket_name})
+
+
 def _console_execution(context: GrantContext) -> str:
     """Return the address of a deployment's execution in the console, with ``{deployment}`` left open."""
     region = context.stack.region

@@ -123,7 +123,7 @@ class AslStateMachine(Construct):
             "Resource",
             state_machine_name=name,
             definition_body=sfn.DefinitionBody.from_string(definition),
-            definition_substitutions={placeholder: _text(value) for placeholder, value in values.items()},
+            definition_substitutions={placeholder: _text(value) for placeholder, value in values.items()} or None,
             role=self.role,
             tracing_enabled=True,
             # Execution data holds task tokens, which control running deployments: they stay out of the log.

@@ -92,6 +92,14 @@ class Capability(Enum):
     LIST_RUNNERS = "list the tasks of runners"
     SIGN_TOKENS = "sign the tokens of jobs"
     PUBLIC_KEYS = "publish the keys that verify jobs' tokens"
+    UPDATES = "read and write the records of config repositories"
+    READ_UPDATES = "read the records of config repositories"
+    START_UPDATES = "start config-update and promotion executions"
+    FIND_UPDATE_EXECUTIONS = "check whether config-update and promotion executions are running"
+    ANSWER_UPDATES = "complete task tokens of config-update and promotion executions"
+    IMAGE_SETS = "store and read announced image sets"
+    REPLAY_ORDERS = "store what a replay makes, and read announced image sets"
+    REPLAY_RESULTS = "read what a replay has made"
     OPERATORS = "know the operators' team"
     WEBHOOK_SECRET = "know the webhook's secrets"  # noqa: S105  # A description.
 
@@ -124,6 +132,8 @@ class GrantContext:
     terraform_machine: str
     pull_request_machine: str
     drift_machine: str
+    config_update_machine: str
+    promotion_machine: str
     schedules: Schedules
     cluster: ecs.ICluster
     plan_functions: PlanFunctionArns | None

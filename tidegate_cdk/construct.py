@@ -92,6 +92,7 @@ class Tidegate(Construct):
             network=self.network,
             terraform_machine=self._name("terraform"),
             speculating_machines=(self._name("pull-request"), self._name("drift")),
+            config_update_machine=self._name("config-update"),
             plans_on_lambda=self.plans_on_lambda,
         )
         self.schedules = Schedules(
@@ -140,6 +141,12 @@ class Tidegate(Construct):
             "PullRequest", {**self._speculating_values(), **self._speculation_on_lambda()}, plans
         )
         self.drift = self._machine("Drift", self._speculating_values())
+        replays = {
+            "ReplayTaskDefinition": TaskToRun(self.runners.replay, self.runners.cluster),
+            **self._place_of_runners(),
+        }
+        self.config_update = self._machine("ConfigUpdate", replays)
+        self.promotion = self._machine("Promotion", {})
 
     def _watch(self) -> None:
         triggers = Triggers(
@@ -149,11 +156,11 @@ class Tidegate(Construct):
             messaging=self.messaging,
             # A newer commit stops a pull request's execution, which is no failure. After a drift execution, the next
             # one finds what it left.
-            machines=(self.deploy, self.terraform),
+            machines=(self.deploy, self.terraform, self.config_update, self.promotion),
             runners=self.runners,
             plans_on_lambda=self.plans_on_lambda,
         )
-        settings, machines = self.settings, (self.deploy, self.terraform, self.pull_request, self.drift)
+        settings, machines = self.settings, self.machines
         alarms = Alarms(
             self,
             "Alarms",
@@ -176,6 +183,11 @@ class Tidegate(Construct):
                 api=self.api.api,
                 runner_stopped=triggers.runner_stopped,
             )
+
+    @property
+    def machines(self) -> tuple[AslStateMachine, ...]:
+        """All state machines."""
+        return self.deploy, self.terraform, self.pull_request, self.drift, self.config_update, self.promotion
 
     def _name(self, machine: str) -> str:
         return f"{self.settings.prefix}-{machine}"
@@ -203,6 +215,8 @@ class Tidegate(Construct):
             terraform_machine=self._name("terraform"),
             pull_request_machine=self._name("pull-request"),
             drift_machine=self._name("drift"),
+            config_update_machine=self._name("config-update"),
+            promotion_machine=self._name("promotion"),
             schedules=self.schedules,
             cluster=self.runners.cluster,
             plan_functions=PlanFunctionArns(tuple(functions.versions), self.settings.plan_runner.size)
@@ -273,6 +287,8 @@ class Tidegate(Construct):
             "TerraformStateMachine": self.terraform.machine.state_machine_arn,
             "PullRequestStateMachine": self.pull_request.machine.state_machine_arn,
             "DriftStateMachine": self.drift.machine.state_machine_arn,
+            "ConfigUpdateStateMachine": self.config_update.machine.state_machine_arn,
+            "PromotionStateMachine": self.promotion.machine.state_machine_arn,
             "AuditTopic": self.messaging.audit.topic_arn,
             "AlarmTopic": self.messaging.alarm.topic_arn,
             "EventBus": self.messaging.bus.event_bus_name,
@@ -284,6 +300,7 @@ class Tidegate(Construct):
             "PlanRunnerRole": self.runners.task_roles["plan"].role_arn,
             "ApplyRunnerRole": self.runners.task_roles["apply"].role_arn,
             "PullRequestRunnerRole": self.runners.task_roles["speculate"].role_arn,
+            "ReplayRunnerRole": self.runners.task_roles["replay"].role_arn,
         }.items():
             CfnOutput(self, name, value=value)
         if self.identity.keys:

@@ -12,9 +12,12 @@ from aws_cdk import aws_lambda as lambda_
 from tidegate.deploys.rules.runner_size import to_text
 from tidegate_cdk.artifact_grants import (
     check_policies,
+    image_sets,
     read_artifacts,
     read_organization,
     remove_layers,
+    replay_orders,
+    replay_results,
     store_policies,
 )
 from tidegate_cdk.asl_state_machine import execution_arn, machine_arn, tasks_arn, token_arns
@@ -33,6 +36,7 @@ _COLON = ArnFormat.COLON_RESOURCE_NAME
 _READ = ("dynamodb:GetItem",)
 _READ_MANY = (*_READ, "dynamodb:BatchGetItem")
 _WRITE = ("dynamodb:PutItem", "dynamodb:UpdateItem")
+_READ_ALL = (*_READ_MANY, "dynamodb:Query")
 
 
 def given(capability: Capability, context: GrantContext) -> Grant:
@@ -241,6 +245,33 @@ def _start_drift(context: GrantContext) -> Grant:
     return Grant((allow("states:StartExecution", on=machine),), {"TIDEGATE_DRIFT_STATE_MACHINE": machine})
 
 
+def _update_machines(context: GrantContext) -> tuple[str, str]:
+    names = context.config_update_machine, context.promotion_machine
+    return machine_arn(context.stack, names[0]), machine_arn(context.stack, names[1])
+
+
+def _update_variables(context: GrantContext) -> dict[str, str]:
+    worker, promotion = _update_machines(context)
+    return {"TIDEGATE_CONFIG_UPDATE_STATE_MACHINE": worker, "TIDEGATE_PROMOTION_STATE_MACHINE": promotion}
+
+
+def _start_updates(context: GrantContext) -> Grant:
+    statements = tuple(allow("states:StartExecution", on=each) for each in _update_machines(context))
+    return Grant(statements, _update_variables(context))
+
+
+def _find_updates(context: GrantContext) -> Grant:
+    names = context.config_update_machine, context.promotion_machine
+    executions = (execution_arn(context.stack, name) for name in names)
+    statements = tuple(allow("states:DescribeExecution", on=each) for each in executions)
+    return Grant(statements, _update_variables(context))
+
+
+def _answer_updates(context: GrantContext) -> Grant:
+    answers = ("states:SendTaskSuccess", "states:SendTaskFailure")
+    return Grant(tuple(allow(*answers, on=each) for each in _update_machines(context)), {})
+
+
 def _tell_bus(context: GrantContext) -> Grant:
     bus = context.messaging.bus
     return Grant((allow("events:PutEvents", on=bus.event_bus_arn),), {"TIDEGATE_EVENT_BUS": bus.event_bus_name})
@@ -437,6 +468,15 @@ _GRANTS: Mapping[Capability, Callable[[GrantContext], Grant]] = {
     Capability.LIST_RUNNERS: _list_runners,
     Capability.SIGN_TOKENS: sign_tokens,
     Capability.PUBLIC_KEYS: public_keys,
+    # Entries and the head are one transaction; where there are more, the others check the head's version.
+    Capability.UPDATES: _records("updates", actions=(*_READ_ALL, "dynamodb:PutItem", "dynamodb:ConditionCheckItem")),
+    Capability.READ_UPDATES: _records("updates", actions=_READ_ALL),
+    Capability.START_UPDATES: _start_updates,
+    Capability.FIND_UPDATE_EXECUTIONS: _find_updates,
+    Capability.ANSWER_UPDATES: _answer_updates,
+    Capability.IMAGE_SETS: image_sets,
+    Capability.REPLAY_ORDERS: replay_orders,
+    Capability.REPLAY_RESULTS: replay_results,
     Capability.OPERATORS: _operators,
     Capability.WEBHOOK_SECRET: _webhook_secret,
 }

@@ -1,4 +1,4 @@
-"""The Fargate runners: for plans, applies and speculative plans, under roles that share nothing."""
+"""The Fargate runners: for plans, applies, speculative plans and replays, under roles that share nothing."""
 
 from __future__ import annotations
 
@@ -36,6 +36,12 @@ ON_LAMBDA = "/tmp"  # noqa: S108  # Each job has one of its own.
 _ECR_IMAGE = re.compile(r"([0-9]{12})\.dkr\.ecr\.([a-z0-9-]+)\.amazonaws\.com/([a-z0-9._/-]+)@(sha256:[0-9a-f]{64})")
 
 
+#: What a replay leaves. The commands of config repositories run beside it, so its role reaches nothing else.
+_REPLAYED = (
+    "replays/*/result.json",
+    "replays/*/commits.bundle",
+    *(f"logs/{jobs}.txt" for jobs in ("*-replay-?", "*-replay-??")),
+)
 #: What a speculation leaves, and nothing that an apply would read.
 _SPECULATIVE = (
     *(f"plans/{jobs}/*" for jobs in SPECULATIVE_ATTEMPTS),
@@ -47,19 +53,22 @@ _SPECULATIVE = (
 class RunnerKind:
     """The differences between runners: their bucket access, and the engine's policies.
 
-    ``machines`` wait for their results. ``engine_locks`` lets the engine write state locks, and nothing else.
+    ``machines`` wait for their results, those of ``items`` for each item of a Map. ``engine_locks`` lets the engine
+    write state locks, and nothing else. Without ``engine``, there is no role that the runner may assume.
     """
 
     name: str
     machines: tuple[str, ...]
     reads: tuple[str, ...]
     writes: tuple[str, ...]
+    items: bool = False
+    engine: bool = True
     engine_locks: bool = False
     engine_writes_state: bool = False
 
 
 class Runners(Construct):
-    """The cluster and the three task definitions."""
+    """The cluster and the four task definitions."""
 
     def __init__(
         self,
@@ -71,6 +80,7 @@ class Runners(Construct):
         network: Network,
         terraform_machine: str,
         speculating_machines: tuple[str, ...],
+        config_update_machine: str,
         plans_on_lambda: bool = False,
     ) -> None:
         super().__init__(scope, construct_id)
@@ -101,7 +111,10 @@ class Runners(Construct):
         self.apply = self._runner(
             RunnerKind("apply", deploying, ("plans/*",), ("logs/*", "errored/*"), engine_writes_state=True)
         )
-        self.speculate = self._runner(RunnerKind("speculate", speculating_machines, (), _SPECULATIVE))
+        self.speculate = self._runner(RunnerKind("speculate", speculating_machines, (), _SPECULATIVE, items=True))
+        self.replay = self._runner(
+            RunnerKind("replay", (config_update_machine,), ("replays/*/order.json",), _REPLAYED, engine=False)
+        )
 
     def _image_of(self, own: str) -> ecs.ContainerImage:
         """Return the runner's image: Tidegate's, built here, or the installation's own, which may be in ECR."""
@@ -159,7 +172,8 @@ class Runners(Construct):
             ),
             volumes=[ecs.Volume(name="scratch")],
         )
-        engine = self._engine_role(place, kind, role)
+        self.task_roles[kind.name] = role
+        engine = self._engine_role(place, kind, role) if kind.engine else None
         self.environments[kind.name] = self._environment(kind, engine)
         self._container(definition, kind)
         resource = definition.node.default_child
@@ -197,15 +211,20 @@ class Runners(Construct):
             found[name] = ecs.Secret.from_secrets_manager(stored, field or None)
         return found
 
-    def _environment(self, kind: RunnerKind, engine: iam.Role) -> dict[str, str]:
-        return {**self._usual_environment(engine), **self._configured(kind)}
+    def _environment(self, kind: RunnerKind, engine: iam.Role | None) -> dict[str, str]:
+        of_engine = self._engine_environment(engine) if engine else {}
+        stored = {
+            "TIDEGATE_TABLE": self._storage.table.table_name,
+            "TIDEGATE_ARTIFACT_BUCKET": self._storage.bucket.bucket_name,
+        }
+        return {**stored, **of_engine, **self._configured(kind)}
 
     def _configured(self, kind: RunnerKind) -> dict[str, str]:
         """Return the installation's variables. A pull request's plan gets none: its author controls it."""
         runners, given = self._settings.runners, {}
         if runners.mask_patterns:
             given["TIDEGATE_MASK_PATTERNS"] = json.dumps(runners.mask_patterns)
-        if any(runners.allowed_roles.phases.values()):
+        if kind.engine and any(runners.allowed_roles.phases.values()):
             # All phases for all kinds: a plan reports that its apply would be refused. Permissions are for one phase
             # only.
             given["TIDEGATE_TARGET_ROLES"] = to_text(runners.allowed_roles)
@@ -217,11 +236,9 @@ class Runners(Construct):
         }
         return {**given, **runners.variables, **{name: value for name, value in names.items() if value}}
 
-    def _usual_environment(self, engine: iam.Role) -> dict[str, str]:
+    def _engine_environment(self, engine: iam.Role) -> dict[str, str]:
         settings = self._settings
         environment = {
-            "TIDEGATE_TABLE": self._storage.table.table_name,
-            "TIDEGATE_ARTIFACT_BUCKET": self._storage.bucket.bucket_name,
             "TIDEGATE_ENGINE_ROLE": engine.role_arn,
             "TIDEGATE_DEFAULT_TERRAFORM": settings.default_terraform,
             "TIDEGATE_DEFAULT_TOFU": settings.default_tofu,
@@ -235,11 +252,12 @@ class Runners(Construct):
 
     def _task_role(self, place: Construct, kind: RunnerKind) -> iam.Role:
         """Create the runner's own role: its jobs' records, its prefixes, its machine's tokens."""
+        runs = "the engine" if kind.engine else "the commands"
         role = iam.Role(
             place,
             "TaskRole",
             assumed_by=self._who_runs(kind),
-            description=f"The {kind.name} runner's program, without the engine that it runs",
+            description=f"The {kind.name} runner's program, without {runs} that it runs",
         )
         bucket = self._storage.bucket
         tokens = ("states:SendTaskSuccess", "states:SendTaskFailure", "states:SendTaskHeartbeat")
@@ -255,15 +273,15 @@ class Runners(Construct):
         return role
 
     def _who_runs(self, kind: RunnerKind) -> iam.PrincipalBase:
-        """Return the services that run this kind: an apply is on Fargate always."""
+        """Return the services that run this kind: applies and replays are on Fargate always."""
         tasks = for_tasks(self)
-        if not self._plans_on_lambda or kind.engine_writes_state:
+        if not self._plans_on_lambda or kind.engine_writes_state or not kind.engine:
             return tasks
         return iam.CompositePrincipal(tasks, iam.ServicePrincipal("lambda.amazonaws.com"))
 
     def _token_arns(self, kind: RunnerKind) -> Iterable[str]:
         """Return what the task tokens belong to that runners of a kind answer: those of layers to items of a Map."""
-        if kind.machines == self._deploying:
+        if not kind.items:
             return (machine_arn(self, machine) for machine in kind.machines)
         return (arn for machine in kind.machines for arn in token_arns(self, machine))
 
@@ -284,7 +302,7 @@ class Runners(Construct):
         runner.add_to_policy(allow("sts:AssumeRole", on=engine.role_arn))
         for statement in _target_access(self._settings.runners.allowed_roles, kind):
             runner.add_to_policy(statement)
-        self.engine_roles[kind.name], self.task_roles[kind.name] = engine, runner
+        self.engine_roles[kind.name] = engine
         return engine
 
     def _state_access(self, kind: RunnerKind) -> list[iam.PolicyStatement]:

@@ -15,6 +15,8 @@ _PLAN_DAYS = 64
 _LOG_DAYS = 365
 #: Policies are stored again with each push; plans that still wait need them.
 _POLICY_DAYS = 180
+#: What a replay was to make and has made is used within the hour; people may look at it later.
+_REPLAY_DAYS = 30
 #: States that an engine could not save wait for a person.
 _ERRORED_DAYS = 180
 
@@ -67,6 +69,7 @@ class Storage(Construct):
                 _expiry("logs/", _LOG_DAYS),
                 _expiry("policies/", _POLICY_DAYS),
                 _expiry("errored/", _ERRORED_DAYS),
+                _expiry("replays/", _REPLAY_DAYS),
                 s3.LifecycleRule(id="uploads", abort_incomplete_multipart_upload_after=Duration.days(1)),
             ],
         )

@@ -1,4 +1,4 @@
-"""Steps that use git: what a pull request changes, and the roots of a drift schedule."""
+"""Steps that use git: what a pull request changes, a drift schedule's roots, and branches of config repositories."""
 
 from __future__ import annotations
 

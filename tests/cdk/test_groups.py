@@ -74,8 +74,10 @@ def test_the_rule_sees_each_verb_that_is_put_where_it_must_not_be(powers: Powers
 def test_what_is_hidden_in_a_capability_is_seen(powers: Powers):
     has = {power: {each.name for each in powers if power in powers[each]} for power in (SECRET, TOKENS, START)}
     assert has[SECRET] == {"FORGE"}
-    assert has[TOKENS] == {"ANSWER_WORKERS", "ANSWER_JOBS", "ANSWER_SPECULATIVE_PLANS", "PLAN_SLOTS"}
-    assert has[START] == {"START_DEPLOYS", "START_PULL_REQUESTS", "START_DRIFT", "SCHEDULE_DRIFT"}
+    assert has[TOKENS] == {
+        *("ANSWER_WORKERS", "ANSWER_JOBS", "ANSWER_SPECULATIVE_PLANS", "PLAN_SLOTS", "ANSWER_UPDATES")
+    }
+    assert has[START] == {*("START_DEPLOYS", "START_PULL_REQUESTS", "START_DRIFT", "SCHEDULE_DRIFT", "START_UPDATES")}
 
 
 def test_speculative_plans_answer_nothing_of_deployments():

@@ -40,7 +40,16 @@ ROLES = (
     ("TerraformRole", "terraform"),
     ("PullRequestRole", "pull_request"),
     ("DriftRole", "drift"),
+    ("ConfigUpdateRole", "config_update"),
+    ("PromotionRole", "promotion"),
 )
+#: The kinds of tasks that a machine runs.
+TASKS = {
+    "TerraformRole": ("Plan", "Apply"),
+    "PullRequestRole": ("Speculate",),
+    "DriftRole": ("Speculate",),
+    "ConfigUpdateRole": ("Replay",),
+}
 TOKENS = {"states:SendTaskSuccess", "states:SendTaskFailure", "states:SendTaskHeartbeat"}
 
 
@@ -81,9 +90,13 @@ def test_wildcards_within_resources_are_prefixes_of_one_thing(allowed: list[Perm
         r"<StorageArtifacts>/(plans|logs)/\*-speculate-(\?){1,2}(/\*|/plan\.json|\.txt)",
         r"<StorageArtifacts>/plans/\*-plan-(\?){1,2}/plan\.json",
         r"<StorageArtifacts>/plans/\*/lock\.hcl",
+        r"<StorageArtifacts>/(replays|config-updates)/\*",
+        r"<StorageArtifacts>/replays/\*/(order\.json|result\.json|commits\.bundle)",
+        r"<StorageArtifacts>/logs/\*-replay-(\?){1,2}\.txt",
         r"arn:aws:states:REGION:ACCOUNT:execution:tidegate-(deploy|terraform|(pull-request|drift)(/Layers)?):\*",
+        r"arn:aws:states:REGION:ACCOUNT:execution:tidegate-(config-update|promotion):\*",
         r"arn:aws:scheduler:REGION:ACCOUNT:schedule/tidegate-drift/\*",
-        r"arn:aws:ecs:REGION:ACCOUNT:task-definition/tidegate-(plan|apply|speculate):\*",
+        r"arn:aws:ecs:REGION:ACCOUNT:task-definition/tidegate-(plan|apply|speculate|replay):\*",
         r"arn:aws:ecs:REGION:ACCOUNT:task/<RunnersCluster>/\*",
         r"arn:aws:secretsmanager:REGION:ACCOUNT:secret:[\w/-]+-\?{6}",
     )
@@ -124,9 +137,9 @@ def test_no_function_has_a_managed_policy(template: dict[str, Any]):
 def test_roles_are_passed_only_to_tasks_and_only_those_of_the_task_definitions(allowed: list[Permission]):
     to_scheduler = "iam:PassedToService StringEquals scheduler.amazonaws.com"
     passing = [p for p in allowed if "iam:PassRole" in p.actions and p.condition != to_scheduler]
-    assert {permission.role for permission in passing} == {"TerraformRole", "PullRequestRole", "DriftRole"}
+    assert {permission.role for permission in passing} == set(TASKS)
     for permission in passing:
-        kinds = ("Plan", "Apply") if permission.role == "TerraformRole" else ("Speculate",)
+        kinds = TASKS[permission.role]
         assert permission.actions == ("iam:PassRole",)
         assert permission.condition == "iam:PassedToService StringEquals ecs-tasks.amazonaws.com"
         assert set(permission.resources) <= {
@@ -167,7 +180,7 @@ def test_what_does_not_deploy_may_run_the_task_that_only_reads_and_its_own_items
         assert machine[action] == {(arn, "") for arn in executions}
 
 
-@pytest.mark.parametrize("role", ["TerraformRole", "PullRequestRole", "DriftRole"])
+@pytest.mark.parametrize("role", TASKS)
 def test_what_runs_tasks_may_tag_them_as_they_start_and_no_others(allowed: list[Permission], role: str):
     """ECS refuses to start a task that gets tags, also those of its definition, to who may not tag it."""
     tagging = _of(allowed, role)["ecs:TagResource"]
@@ -183,7 +196,9 @@ def test_machines_may_invoke_exactly_the_functions_of_their_file_in_all_versions
             state["Arguments"]["FunctionName"].removeprefix("${").removesuffix("}")
             for _, state in read_deployed(machine).lambdas()
         }
-        assert _of(allowed, role)["lambda:InvokeFunction"] == {(f"<Functions{name}>:*", "") for name in called}
+        assert _of(allowed, role).get("lambda:InvokeFunction", set()) == {
+            (f"<Functions{name}>:*", "") for name in called
+        }
 
 
 @pytest.mark.parametrize(
@@ -251,6 +266,7 @@ def test_only_what_answers_tokens_may_answer_them(allowed: list[Permission]):
         "RunnersPlanTaskRole",
         "RunnersApplyTaskRole",
         "RunnersSpeculateTaskRole",
+        "RunnersReplayTaskRole",
     }
 
 

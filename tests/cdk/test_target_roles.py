@@ -63,12 +63,17 @@ def test_no_engine_may_assume_a_role_that_only_roots_may_name(other):
 
 def test_the_list_reaches_every_runner(other):
     tasks = [each["Properties"] for each in other["Resources"].values() if each["Type"] == "AWS::ECS::TaskDefinition"]
-    for task in tasks:
-        (container,) = task["ContainerDefinitions"]
-        environment = {each["Name"]: each["Value"] for each in container["Environment"]}
+    environments = [
+        {each["Name"]: each["Value"] for each in container["Environment"]}
+        for task in tasks
+        for container in task["ContainerDefinitions"]
+    ]
+    of_engines = [each for each in environments if "TIDEGATE_ENGINE_ROLE" in each]
+    for environment in of_engines:
         allowed = from_text(environment["TIDEGATE_TARGET_ROLES"])
         assert [each.role for each in allowed.phases[Phase.APPLY]] == [ROLES["Apply"]]
-    assert len(tasks) == len(ROLES)
+    assert len(of_engines) == len(ROLES)
+    assert sum("TIDEGATE_TARGET_ROLES" in each for each in environments) == len(ROLES)
 
 
 def test_nobody_may_assume_anything_where_nothing_is_listed(template):

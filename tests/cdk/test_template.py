@@ -58,7 +58,8 @@ def test_the_bucket_is_private_encrypted_and_forgets(resources):
     }
     assert days["plans/"] > GATE_DAYS + REVIEW_DAYS + REQUIREMENTS_DAYS, "a plan waits at each of them in turn"
     assert days["policies/"] > days["plans/"], "what waits in line behind it is held against policies as well"
-    assert set(days) == {"plans/", "logs/", "errored/", "policies/"}
+    assert set(days) == {"plans/", "logs/", "errored/", "policies/", "replays/"}
+    assert days["replays/"] == 30
 
 
 @pytest.mark.parametrize("kind", ["AWS::S3::BucketPolicy", "AWS::SQS::QueuePolicy", "AWS::SNS::TopicPolicy"])
@@ -164,7 +165,7 @@ def test_logs_that_aws_delivers_take_no_room_in_the_accounts_policy(resources):
     delivered = [machine["LoggingConfiguration"] for machine in resources("AWS::StepFunctions::StateMachine").values()]
     arns = [each["Destinations"][0]["CloudWatchLogsLogGroup"]["LogGroupArn"] for each in delivered]
     arns += [stage["AccessLogSettings"]["DestinationArn"] for stage in resources("AWS::ApiGatewayV2::Stage").values()]
-    assert len(arns) == 5
+    assert len(arns) == 7
     for arn in arns:
         assert groups[arn["Fn::GetAtt"][0]]["LogGroupName"].startswith("/aws/vendedlogs/")
 
@@ -187,7 +188,7 @@ def test_the_deployed_definition_is_the_reviewed_file(resources):
 
 def test_runners_get_time_to_save_their_state_and_little_to_write_on(resources):
     tasks = resources("AWS::ECS::TaskDefinition")
-    assert len(tasks) == 3
+    assert len(tasks) == 4
     for task in tasks.values():
         (container,) = task["ContainerDefinitions"]
         assert container["Name"] == "runner"
@@ -209,7 +210,7 @@ def test_executions_that_end_without_their_own_doing_are_closed(resources):
     patterns = [rule["EventPattern"] for rule in resources("AWS::Events::Rule").values() if "EventPattern" in rule]
     (closing,) = [pattern for pattern in patterns if pattern["source"] == ["aws.states"]]
     assert set(closing["detail"]["status"]) == {"FAILED", "ABORTED", "TIMED_OUT"}
-    assert len(closing["detail"]["stateMachineArn"]) == 2
+    assert len(closing["detail"]["stateMachineArn"]) == 4
     (stopping,) = [pattern for pattern in patterns if pattern["source"] == ["aws.ecs"]]
     assert stopping["detail"]["lastStatus"] == ["STOPPED"]
 
@@ -254,6 +255,8 @@ def test_every_alarm_tells_people(resources):
         "TerraformFailed",
         "PullRequestFailed",
         "DriftFailed",
+        "ConfigUpdateFailed",
+        "PromotionFailed",
         "WebhookErrors",
         "OutcomeUnknown",
         "AuditFailures",

@@ -70,7 +70,11 @@ def test_a_changed_function_or_variable_makes_a_new_version_of_that_function_alo
     before = _versions(template)
     after = _changed(tmp_path, "functions/workers/handler.py", {"rounds_per_execution": "7"})
     assert set(after) == set(before)
-    assert {name for name in after if after[name] != before[name]} == {"StepsFunction", "WorkersFunction"}
+    assert {name for name in after if after[name] != before[name]} == {
+        "StepsFunction",
+        "ForgeStepsFunction",
+        "WorkersFunction",
+    }
 
 
 def test_a_changed_layer_makes_a_new_version_of_every_function(template: dict[str, Any], tmp_path: Path):

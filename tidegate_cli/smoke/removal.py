@@ -11,7 +11,10 @@ from tidegate_cli.smoke.forge import NOWHERE
 from tidegate_cli.smoke.leftovers import leftovers, stack_id
 from tidegate_cli.smoke.scene import Scene
 
-_MACHINES = ("DeployStateMachine", "TerraformStateMachine", "PullRequestStateMachine", "DriftStateMachine")
+_MACHINES = (
+    *("DeployStateMachine", "TerraformStateMachine", "PullRequestStateMachine", "DriftStateMachine"),
+    *("ConfigUpdateStateMachine", "PromotionStateMachine"),
+)
 
 
 def release_webhook(scene: Scene, _within: Within) -> str:
