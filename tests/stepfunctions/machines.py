@@ -12,7 +12,7 @@ from typing import Any
 from tidegate.aws.definitions import rendered
 
 ROOT = Path(__file__).resolve().parents[2]
-NAMES = ("deploy", "terraform", "pull_request", "drift", "promotion")
+NAMES = ("deploy", "terraform", "pull_request", "drift", "config_update", "promotion")
 EXPRESSION = re.compile(r"\{%(.*?)%\}", re.DOTALL)
 
 

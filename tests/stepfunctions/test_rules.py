@@ -197,6 +197,14 @@ def test_every_caught_failure_is_recorded_before_the_execution_ends(machine: Mac
         "terraform": {name for name in machine.states if name.startswith("Record ")},
         "pull_request": {"Show what the merge would do", "Show the internal error"},
         "drift": {"Keep and show what was found", "Record an internal error"},
+        "config_update": {
+            "Look at the branches and their checks",
+            "Record that the replay failed",
+            "Fast-forward the default branch",
+            "Wait for an image set, a verdict or a report",
+            "Close the queue if nothing came",
+            "Continue as a new execution",
+        },
         "promotion": {"Record an internal error"},
     }[machine.name]
     for name, task in machine.tasks():
@@ -274,6 +282,7 @@ def test_placeholders_stand_alone_in_quotes_and_are_those_that_the_stack_fills(m
         "PlanTaskDefinition",
         "ApplyTaskDefinition",
         "SpeculateTaskDefinition",
+        "ReplayTaskDefinition",
         "PlanLambda",
         "SpeculateLambda",
         "Subnets",
@@ -337,5 +346,5 @@ def test_every_runner_tells_what_started_it(machine: Machine):
     """RunTask has ``startedBy``; the optimized integration takes what the API takes (docs: connect-ecs.html)."""
     runs = [state for state in machine.states.values() if state.get("Resource", "").endswith(_START_OF_RUNNER)]
     started_by = {state["Arguments"]["StartedBy"] for state in runs}
-    assert started_by <= {"{% $deployment %}", "{% $layer %}"}
+    assert started_by <= {"{% $deployment %}", "{% $layer %}", "config-update"}
     assert len(started_by) == (machine.name not in {"deploy", "promotion"})

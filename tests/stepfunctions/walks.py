@@ -7,5 +7,6 @@ from tests.stepfunctions.drift_walks import DRIFT
 from tests.stepfunctions.promotion_walks import PROMOTION
 from tests.stepfunctions.pull_walks import PULL_REQUEST
 from tests.stepfunctions.terraform_walks import TERRAFORM
+from tests.stepfunctions.update_walks import CONFIG_UPDATE
 
-WAYS = [*TERRAFORM, *DEPLOY, *PULL_REQUEST, *DRIFT, *PROMOTION]
+WAYS = [*TERRAFORM, *DEPLOY, *PULL_REQUEST, *DRIFT, *CONFIG_UPDATE, *PROMOTION]

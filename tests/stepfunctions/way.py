@@ -50,10 +50,15 @@ def moved(following: str, soak: int = 0) -> Answer:
     return {"next": following, "reason": "", "soak": soak}
 
 
+def looked(step: str) -> Answer:
+    return {"step": step, "reason": "", "version": 1, "seconds": 60, "commit": "0" * 40 if step == "land" else ""}
+
+
 def claimed(step: str) -> Answer:
     return {"step": step, "reason": "", "version": 1, "deployment": "deployment-1" if step == "deploy" else None}
 
 
+BEGUN = {"commands": True, "job": "job-1", "digest": "0" * 64, "size": SIZE}
 ABOUT = {"repository": "acme/infra", "root": "app", "stack": "default", "commit": "0" * 40}
 LAYERS = {"next": "plan", "layers": ["layer-1"]}
 SPECULATED = {"state": "planned", "policies": False}
@@ -70,6 +75,7 @@ GIVEN: dict[str, Mapping[str, Any]] = {
     "deploy": {"queue": "acme/infra||app"},
     "pull_request": {"pull_request": "acme/infra#1", "revision": "head+base"},
     "drift": {"repository": "acme/infra", "schedule": "nightly"},
+    "config_update": {"repository": "acme/config"},
     "promotion": {"repository": "acme/config", "entry": "entry-1", "attempt": 1},
 }
 PLAIN: dict[str, dict[str, Answer]] = {
@@ -121,6 +127,19 @@ PLAIN: dict[str, dict[str, Answer]] = {
         "Record that there is no plan": {"state": "failed", "policies": False},
         "Keep and show what was found": {"summary": "1 drifted"},
         "Record an internal error": {"summary": "no roots"},
+    },
+    "config_update": {
+        "Align auto with the default branch": BEGUN,
+        "Apply the image set": BEGUN,
+        "Evict the lowest failed entry and replay the rest": BEGUN,
+        "Start a runner for the repository's commands": STARTED,
+        "Run the repository's commands": {"job": "job-1"},
+        "Push the auto branch": {"moved": True, "reason": ""},
+        "Record that the replay failed": {},
+        "Fast-forward the default branch": {"moved": True, "reason": ""},
+        "Wait for an image set, a verdict or a report": Fails("States.Timeout"),
+        "Close the queue if nothing came": {"closed": True},
+        "Continue as a new execution": {},
     },
     "promotion": {
         "Remember the chain of environments": {},

@@ -14,6 +14,7 @@ from functools import cache
 from typing import Any
 
 from tidegate.config.rules.config_updates import LONGEST_SOAK
+from tidegate.config_updates.rules.queue import IDLE, MOST_ROUNDS
 from tidegate.deploys.rules.gate import WAITS_PER_EXECUTION
 from tidegate.deploys.rules.queue import EXECUTION_AGE, ROUNDS_PER_EXECUTION
 from tidegate.deploys.rules.runner_size import APPLY_SECONDS
@@ -28,6 +29,8 @@ _DAY = 86_400
 #: The time limit of a task that takes it from the answer of ``begin_job``.
 LIMIT_OF_THE_ROOT = "{% $size.seconds %}"
 
+#: The time limit of a worker's wait, which its claim gives: until a check may have taken too long.
+LIMIT_OF_THE_WAIT = "{% $seconds %}"
 #: The time of the soak, which a config repository's file says.
 SOAK = "{% $states.input.soak %}"
 
@@ -64,13 +67,14 @@ AGAIN: Mapping[str, Mapping[tuple[str, ...], int]] = {
         ("Begin the plan",): _BEGINS * SPECULATIVE_ATTEMPTS,
         ("Wait for a concurrency slot",): (_BEGINS - 1) * SPECULATIVE_ATTEMPTS,
     },
+    "config_update": {("Look at the branches and their checks",): MOST_ROUNDS + 1},
     # A promotion only goes forward: after its checks, its targets, the soak and what comes first.
     "promotion": {("What follows?",): 4},
     "drift/Layers": {("Begin the plan",): _BEGINS, ("Wait for a concurrency slot",): _BEGINS - 1},
 }
 
 #: The age, in seconds, at which an execution ends when it comes to its state of ``AGAIN``.
-ENDS_AT = {"deploy": EXECUTION_AGE.total_seconds()}
+ENDS_AT = {"deploy": EXECUTION_AGE.total_seconds(), "config_update": EXECUTION_AGE.total_seconds()}
 
 
 class UnboundedLoop(ValueError):  # Named for what it tells.
@@ -221,7 +225,8 @@ def _attempts(state: Mapping[str, Any]) -> Cost:
 def longest(state: Mapping[str, Any]) -> float:
     """Return the seconds that a task may take: where the root says it, as long as any root may say."""
     limit: float | str = state["TimeoutSeconds"]
-    return APPLY_SECONDS[-1] if limit == LIMIT_OF_THE_ROOT else float(limit)
+    known = {LIMIT_OF_THE_ROOT: APPLY_SECONDS[-1], LIMIT_OF_THE_WAIT: IDLE.total_seconds()}
+    return known[limit] if isinstance(limit, str) else float(limit)
 
 
 def _pauses(retry: Mapping[str, Any]) -> Iterator[float]:

@@ -64,6 +64,9 @@ class Line:
         distance = self.commits.index(head) - self.commits.index(base)
         return Comparison.AHEAD if distance > 0 else Comparison.BEHIND if distance else Comparison.IDENTICAL
 
+    def default_branch(self, repository):
+        return "main"
+
 
 class Promotions:
     """The scenario. ``machines`` are the executions by name: the token that each waits with, empty once it ended."""

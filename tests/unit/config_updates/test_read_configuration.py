@@ -8,7 +8,7 @@ from tests.unit.config_updates.verbs import HEAD, REPOSITORY, updates_ports
 from tidegate.config.model.file import FILE
 from tidegate.config_updates.read_configuration import current_updates, load_updates
 from tidegate.config_updates.rules.refusals import NoConfigUpdates, UnknownEnvironment, UnknownImageSet
-from tidegate.rules.errors import ForgeUnavailable, InvalidConfiguration, NotFound
+from tidegate.rules.errors import ForgeUnavailable, InvalidConfiguration
 
 
 def test_the_default_branch_s_file_is_read_once_for_each_commit():
@@ -40,10 +40,8 @@ def test_what_is_not_declared_is_named_with_what_is():
         current.environment("shop", "x")
 
 
-def test_an_unknown_repository_and_a_missing_branch_are_refused():
+def test_a_missing_branch_is_refused():
     ports = updates_ports()
-    with pytest.raises(NotFound):
-        current_updates(ports, "acme/other")
     ports.config_branches.heads.clear()
     with pytest.raises(ForgeUnavailable, match="no branch main"):
         current_updates(ports, REPOSITORY)

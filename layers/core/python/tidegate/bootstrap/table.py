@@ -181,7 +181,10 @@ def _publish_deployment(ports: Ports, asked: PublishDeployment) -> None:
 
 
 def _release_queue(ports: Ports, detail: Mapping[str, Any]) -> None:
-    """Release the queue of a deploy execution, or of a config repository's worker. A Terraform execution is caught by the deploy execution above it."""
+    """Release the queue of a deploy execution, or of a config repository's worker.
+
+    A Terraform execution is caught by the deploy execution above it.
+    """
     machine = detail["stateMachineArn"]
     if machine == WorkflowSettings.from_env(ports.environ).deploy_machine:
         _verb("deploys.queue.execution_closed:release_queue")(ports, read_execution(detail))

@@ -15,6 +15,7 @@ from tidegate.config_updates.rules.environment import BY_HAND, EnvironmentState,
 from tidegate.config_updates.rules.image_set import identity_of
 from tidegate.config_updates.rules.queue import (
     LOOK_AGAIN,
+    MOST_ROUNDS,
     Blocked,
     Hold,
     OnAuto,
@@ -64,7 +65,7 @@ def _claim(ports: Ports, message: ClaimUpdate) -> UpdateClaimed:
         before = ports.config_updates.head(message.repository)
     head = replace(before, worker=replace(worker, started=True), asked=False, token=None)
     now = ports.clock.now()
-    if message.rounds >= ports.rounds or now - message.started >= EXECUTION_AGE:
+    if message.rounds >= min(ports.rounds, MOST_ROUNDS) or now - message.started >= EXECUTION_AGE:
         reason = f"This execution has worked for {message.rounds} rounds."
         return UpdateClaimed(step="hand over", reason=reason, version=before.version)
     if head.blocked and head.blocked.until > now:

@@ -20,6 +20,8 @@ from tidegate.roots.rules.root import worker_name
 
 #: Entries that a queue holds: CI would need days for more, and the head is one item of at most 400 KB.
 MOST_OPEN = 300
+#: Rounds after which a worker continues as new. One that replays takes some 300 of the 25,000 events of an execution.
+MOST_ROUNDS = 60
 #: How long a worker without work waits for more, as that of a deploy queue.
 IDLE = timedelta(hours=1)
 #: How often it asks the VCS provider again while checks run, in case a webhook is lost.
