@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import io
-import json
 import time
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -15,7 +15,7 @@ from runner.job import Tools
 from runner.steps import REPORT_SECONDS
 from runner.workspace import Git, git_environment
 from tidegate.aws.client import AwsError
-from tidegate.aws.records import pack, unpack
+from tidegate.config_updates.adapters.replays import read_order, result_text
 from tidegate.config_updates.rules.replay import Author, Replay, bundle_key, result_key
 from tidegate.deploys.rules.job import Job, TakenJob
 from tidegate.vcs.git.environment import authorization
@@ -35,8 +35,7 @@ def run_replay(tools: Tools, taken: TakenJob) -> dict[str, Any]:
         if replayed.tip != order.base:
             with bundle.open("rb") as content:
                 tools.aws.put_object(tools.settings.bucket, bundle_key(job.id), content)
-        result = json.dumps(pack(replayed)).encode()
-        tools.aws.put_object(tools.settings.bucket, result_key(job.id), result, "application/json")
+        tools.aws.put_object(tools.settings.bucket, result_key(job.id), result_text(replayed), "application/json")
     except (AwsError, OSError) as error:
         raise RunnerFault(f"The new commits cannot be stored: {error}. Nothing was pushed.") from error
     return {"job": job.id}
@@ -53,7 +52,7 @@ def _order(tools: Tools, job: Job) -> Replay:
         raise RunnerFault(f"{job.replay.key} cannot be read: {error}.") from error
     if digest != job.replay.sha256:
         raise RunnerFault(f"{job.replay.key} was changed after the job was created. Nothing was run.")
-    return unpack(Replay, json.loads(content.getvalue()))
+    return read_order(content.getvalue())
 
 
 def _git(tools: Tools, taken: TakenJob) -> Git:
@@ -64,7 +63,7 @@ def _git(tools: Tools, taken: TakenJob) -> Git:
 
     def run(argv: list[str], cwd: Path, environ: Mapping[str, str], output: IO[bytes] | None) -> int:
         # A command can leave files that git needs hours for.
-        capture = output.write if output else None
+        capture = partial(_write, output) if output else None
         try:
             code = tools.processes.run_program(argv, cwd, environ, tools.settings.program_seconds, capture)
         except StepFailed as fault:
@@ -76,3 +75,7 @@ def _git(tools: Tools, taken: TakenJob) -> Git:
 
     environ = git_environment(tools.environ, tools.directory, job, taken.clone_token)
     return Git(run, environ, tools.directory / "store", job.clone_url)
+
+
+def _write(file: IO[bytes], content: bytes) -> None:
+    file.write(content)

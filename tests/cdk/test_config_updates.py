@@ -147,7 +147,7 @@ def test_who_starts_or_finds_executions_knows_the_machines(resources):
 
 def test_orders_results_and_image_sets_are_for_who_makes_or_uses_them(allowed: list[Permission]):
     assert able(allowed, "s3:PutObject", f"{BUCKET}/replays/*/order.json") == {"forge_steps"}
-    assert able(allowed, "s3:GetObject", f"{BUCKET}/replays/*") == {"git_steps"}
+    assert able(allowed, "s3:GetObject", f"{BUCKET}/replays/*") == {"git_steps", "forge_steps"}
     assert able(allowed, "s3:PutObject", f"{BUCKET}/config-updates/*") == {"api"}
     assert able(allowed, "s3:GetObject", f"{BUCKET}/config-updates/*") == {"api", "forge_steps"}
 
