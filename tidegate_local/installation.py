@@ -269,5 +269,5 @@ def _secret_of(forge: Forge | GitLab) -> tuple[str, dict[str, str]]:
 
 
 def _machine(logical: str) -> str:
-    name, machines = logical.lower(), ("deploy", "terraform", "pull_request", "drift")
-    return next((known for known in machines if name.startswith(known.replace("_", ""))), logical)
+    machines = ("deploy", "terraform", "pull_request", "drift", "config_update", "promotion")
+    return next((known for known in machines if logical.lower().startswith(known.replace("_", ""))), logical)
