@@ -123,7 +123,8 @@ def test_waits_is_invoked_by_rules_and_state_machines_alone(own):
         if waits in json.dumps(statement["Resource"])
         for role in each["Properties"]["Roles"]
     }
-    assert granted == {"TerraformRole", "DeployRole", "PullRequestRole"} & granted
+    machines = {"TerraformRole", "DeployRole", "PullRequestRole", "ConfigUpdateRole", "PromotionRole"}
+    assert granted == machines & granted
 
 
 def problem(context: dict[str, Any], region: str = "eu-west-1") -> str:

@@ -86,7 +86,9 @@ def _command(process: Path) -> str:
 
 def test_a_process_that_goes_on_writing_does_not_change_the_next_entry(config: ConfigRepository) -> None:
     tree = config.directory / "replay-1/job/entry/tree"
-    writing = f"setsid sh -c 'while sleep 0.01; do cp {tree}/images/staging.json {tree}/seen; done' &"
+    # In one piece: it may be killed at any moment.
+    copying = f"cp {tree}/images/staging.json {tree}/../new && mv {tree}/../new {tree}/seen"
+    writing = f"setsid sh -c 'while sleep 0.01; do {copying}; done' &"
     done = running(config, f"grep -q {1:064x} images/staging.json && {{ {writing} }}; sleep 0.5", 2)
     assert done.states == ["committed", "committed"]
     assert config.read(done.tip, "images/staging.json") == images("web", build=2)
