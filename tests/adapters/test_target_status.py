@@ -7,6 +7,7 @@ import socket
 import ssl
 import threading
 import time
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -28,10 +29,10 @@ class Handler(BaseHTTPRequestHandler):
         if self.path == "/slow":
             self.send_response(200)
             self.end_headers()
-            for _ in range(40):
-                time.sleep(0.05)
-                self.wfile.write(b" ")
-                self.wfile.flush()
+            with suppress(OSError):  # The reader hangs up.
+                for _ in range(40):
+                    time.sleep(0.05)
+                    self.wfile.write(b" ")
             return
         status = 302 if self.path == "/moved" else 500 if self.path == "/broken" else 200
         self.send_response(status)

@@ -242,6 +242,19 @@ def test_58_reports_are_ordered_by_their_commits_and_not_by_a_clock(shop):
         shop.report("s1", old)
 
 
+def test_an_image_set_that_landed_together_with_a_newer_one_ends(shop):
+    """The queue records an identity for the newest image set of each environment only."""
+    entry = shop.announce("one")
+    shop.end(entry, EntryState.LANDED)
+    assert shop.promotion(entry).reason.startswith("A newer image set of its environment landed with it")
+
+
+def test_people_see_what_a_promotion_waits_for(shop):
+    shop.hold("shop")
+    entry = _complete(shop)
+    assert (REPOSITORY, entry.id) in shop.ports.event_publisher.news
+
+
 def test_a_repeated_report_changes_nothing(shop):
     entry = shop.announce("one")
     shop.land(entry, "one")

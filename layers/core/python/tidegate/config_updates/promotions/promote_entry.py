@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tidegate.config_updates.promotions.promotion_steps import find_promotion
+from tidegate.config_updates.promotions.review_promotions import save_promotion
 from tidegate.config_updates.queue.wake_worker import wake_worker
 from tidegate.config_updates.rules.entry import EntryKind, UpdateEntry, entry_id
 from tidegate.config_updates.rules.promotion import Promotion, Stage, ended
@@ -74,4 +75,4 @@ def _is_behind(ports: Ports, promotion: Promotion, others: list[UpdateEntry]) ->
 
 def _end(ports: Ports, promotion: Promotion, reason: str) -> None:
     if promotion.stage is not Stage.ENDED:
-        ports.config_updates.save_promotion(ended(promotion, reason))
+        save_promotion(ports, ended(promotion, reason))

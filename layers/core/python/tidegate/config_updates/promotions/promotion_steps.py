@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import replace
 
-from tidegate.config_updates.promotions.review_promotions import decided, review_promotion, what_follows
+from tidegate.config_updates.promotions.review_promotions import decided, review_promotion, save_promotion, what_follows
 from tidegate.config_updates.rules.promotion import Promotion, Stage, after_soak, progress_of, unplaced_promotion
 from tidegate.messages.config_updates import (
     EndSoak,
@@ -45,9 +45,10 @@ def _keep(ports: Ports, message: WaitInPromotion) -> bool:
     after = decided(ports, before)
     waits = after.stage.value == message.stage
     if waits:
-        after = replace(after, token=message.token, token_attempt=message.attempt)
-    if after != before:
-        ports.config_updates.save_promotion(after)
+        kept = replace(after, token=message.token, token_attempt=message.attempt)
+        ports.config_updates.save_promotion(kept)
+    elif after != before:
+        save_promotion(ports, after)
     return waits
 
 
@@ -64,7 +65,7 @@ def _stall(ports: Ports, message: StallPromotion) -> None:
     reason = progress_of(before, environment, ports.clock.now()).reason
     after = replace(before, stalled=True, reason=reason)
     if after != before:
-        ports.config_updates.save_promotion(after)
+        save_promotion(ports, after)
 
 
 def end_soak(ports: Ports, message: EndSoak) -> PromotionMoved:
@@ -77,7 +78,7 @@ def _end_soak(ports: Ports, message: EndSoak) -> PromotionMoved:
     environment = ports.config_updates.environment(before.repository, *before.place)
     after = after_soak(before, environment)
     if after != before:
-        ports.config_updates.save_promotion(after)
+        save_promotion(ports, after)
     return PromotionMoved(next="ended" if after.stage is Stage.ENDED else "after", reason=after.reason)
 
 
@@ -96,7 +97,7 @@ def _fail(ports: Ports, message: FailPromotion) -> None:
         known = unplaced_promotion(store.entry(message.repository, message.entry), message.entry_attempt)
     if known.stage is not Stage.ENDED:
         reason = f"Internal error: {message.error}: {message.cause}"[:_SHOWN]
-        store.save_promotion(replace(known, reason=reason))
+        save_promotion(ports, replace(known, reason=reason))
 
 
 def find_promotion(ports: Ports, message: OfPromotion) -> Promotion:

@@ -67,7 +67,14 @@ def _review(ports: Ports, before: Promotion) -> Promotion:
         with suppress(TooLate):
             ports.workflows.settle(before.token, what_follows(ports, after).model_dump())
         after = replace(after, token="")
-    return ports.config_updates.save_promotion(after) if after != before else before
+    return save_promotion(ports, after) if after != before else before
+
+
+def save_promotion(ports: Ports, promotion: Promotion) -> Promotion:
+    """Save a promotion, and let people see it with its entry. Raise Conflict and CloudUnavailable."""
+    saved = ports.config_updates.save_promotion(promotion)
+    ports.event_publisher.entry_changed(saved.repository, saved.entry)
+    return saved
 
 
 def decided(ports: Ports, promotion: Promotion) -> Promotion:

@@ -150,6 +150,8 @@ def with_entry(promotion: Promotion, entry: UpdateEntry | None) -> Promotion:
         return ended(promotion, "Its entry has expired.")
     if entry.attempt != promotion.attempt:
         return ended(promotion, "It was put into the queue again, which has a promotion of its own.")
+    if entry.state is EntryState.LANDED and not entry.identity:
+        return ended(promotion, "A newer image set of its environment landed with it, or the file is gone.")
     if entry.state is EntryState.LANDED:
         what, at = entry.commit, entry.ended_at
         return replace(promotion, stage=Stage.TARGETS, commit=what, identity=entry.identity, landed_at=at, reason="")
