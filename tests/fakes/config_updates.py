@@ -90,6 +90,8 @@ class MemoryConfigUpdates:
         key = promotion.repository, promotion.entry, promotion.attempt
         known = self._promotions.get(key)
         _unchanged(known.version if known else 0, promotion.version)
+        if known and known.stage is Stage.ENDED:
+            raise Conflict("an ended promotion")
         saved = self._promotions[key] = replace(promotion, version=promotion.version + 1)
         return saved
 

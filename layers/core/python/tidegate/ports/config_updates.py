@@ -61,7 +61,10 @@ class ConfigUpdateStore(Protocol):
         """Return a promotion, consistently; None if there is none."""
 
     def save_promotion(self, promotion: Promotion) -> Promotion:
-        """Replace a promotion if it still has this version; return it with its new one. Raise Conflict."""
+        """Replace a promotion if it still has this version; return it with its new one. Raise Conflict.
+
+        One that has ended does not change any more.
+        """
 
     def open_promotions(self, repository: str) -> Sequence[Promotion]:
         """Return the promotions that have not ended."""

@@ -1,8 +1,9 @@
 """The records of config repositories: items of the partition ``updates#OWNER/NAME``.
 
 ``#head`` is the queue's head, ``entry#ID`` an entry, ``ended#TIME#ID`` the same once it has ended, for the history.
-``environment#SET/NAME``, ``promotion#ENTRY/ATTEMPT`` and ``token#SET/TARGET`` are what their names say, ``#file`` is
-the configuration of one commit.
+``environment#SET/NAME``, ``promotion#ENTRY/ATTEMPT`` and ``token#SET/TARGET`` are what their names say. ``promoted#…``
+is a promotion that has ended: reading the open ones costs the same after years. ``#file`` is the configuration of one
+commit.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from tidegate.rules.errors import NotFound
 from tidegate.rules.timestamp import timestamp_text
 
 _HEAD, _FILE = "#head", "#file"
+_OPEN_PROMOTION, _ENDED_PROMOTION = "promotion#", "promoted#"
 #: Ended entries are kept for a year: an announcement that comes again until then is a repetition.
 KEPT_SECONDS = 365 * 24 * 3600
 #: DynamoDB's limit of actions in one transaction is 100, and one of them is the head's.
@@ -103,19 +105,28 @@ class DynamoConfigUpdates:
         return saved
 
     def promotion(self, repository: str, entry: str, attempt: int) -> Promotion | None:
-        item = self._table.get(f"The promotion {entry}", _pk(repository), f"promotion#{entry}/{attempt}")
-        return None if item is None else unpack(Promotion, item)
+        for prefix in (_OPEN_PROMOTION, _ENDED_PROMOTION):
+            item = self._table.get(f"The promotion {entry}", _pk(repository), f"{prefix}{entry}/{attempt}")
+            if item is not None:
+                return unpack(Promotion, item)
+        return None
 
     def save_promotion(self, promotion: Promotion) -> Promotion:
         saved = replace(promotion, version=promotion.version + 1)
-        sk = f"promotion#{promotion.entry}/{promotion.attempt}"
-        ends = {"expires_at": self._expiry()} if promotion.stage is Stage.ENDED else {}
-        self._write(promotion.repository, [{"Put": self._put_versioned(saved, sk, promotion.version, **ends)}])
+        key = f"{promotion.entry}/{promotion.attempt}"
+        open_ = f"{_OPEN_PROMOTION}{key}"
+        if promotion.stage is not Stage.ENDED:
+            actions = [{"Put": self._put_versioned(saved, open_, promotion.version)}]
+        else:
+            condition, values = _version_is(promotion.version)
+            gone = {"Key": to_item({"pk": _pk(promotion.repository), "sk": open_}), **condition, **values}
+            put = self._put_versioned(saved, f"{_ENDED_PROMOTION}{key}", 0, expires_at=self._expiry())
+            actions = [{"Delete": gone}, {"Put": put}]
+        self._write(promotion.repository, actions)
         return saved
 
     def open_promotions(self, repository: str) -> Sequence[Promotion]:
-        found = (unpack(Promotion, item) for item in self._beginning_with(repository, "promotion#"))
-        return [each for each in found if each.stage is not Stage.ENDED]
+        return [unpack(Promotion, item) for item in self._beginning_with(repository, _OPEN_PROMOTION)]
 
     def keep_target_token(self, repository: str, image_set: str, target: str, digest: str, by: str) -> None:
         item = {"pk": _pk(repository), "sk": f"token#{image_set}/{target}", "digest": digest, "by": by}
