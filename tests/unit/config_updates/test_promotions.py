@@ -9,9 +9,16 @@ import pytest
 from tests.unit.config_updates.promotion_scenario import REPOSITORY, THREE, Promotions
 from tidegate.config.model.file import FILE
 from tidegate.config_updates.promotions.begin_promotion import start_promotion
-from tidegate.config_updates.promotions.promotion_steps import fail_promotion, find_promotion, wait_in_promotion
+from tidegate.config_updates.promotions.promote_entry import promote_entry
+from tidegate.config_updates.promotions.promotion_steps import (
+    end_soak,
+    fail_promotion,
+    find_promotion,
+    wait_in_promotion,
+)
 from tidegate.config_updates.promotions.review_promotions import review_promotions
 from tidegate.config_updates.rules.entry import EntryKind, EntryState
+from tidegate.config_updates.rules.environment import MOST_LANDED, Standing
 from tidegate.config_updates.rules.fan_in import Rollout
 from tidegate.config_updates.rules.promotion import STALLED_AFTER, Stage
 from tidegate.config_updates.rules.refusals import (
@@ -20,7 +27,7 @@ from tidegate.config_updates.rules.refusals import (
     UnknownImageSet,
     UnknownTarget,
 )
-from tidegate.messages.config_updates import FailPromotion, OfPromotion, WaitInPromotion
+from tidegate.messages.config_updates import EndSoak, FailPromotion, OfPromotion, PromoteEntry, WaitInPromotion
 from tidegate.rules.errors import NotFound
 
 STAGING = ("s1", "s2", "s3")
@@ -110,6 +117,8 @@ def test_47_a_late_report_of_an_older_image_set_brings_nothing_back(shop):
     shop.land(shop.test(promoted))
     found = [shop.report(each, old) for each in STAGING]
     assert all(each.outdated for each in found)
+    reports = shop.store.environment(REPOSITORY, "shop", "staging").reports
+    assert {each.identity for each in reports} == {shop.promotion(second).identity}
     assert shop.waiting("internal") == []
     assert shop.store.environment(REPOSITORY, "shop", "staging").complete == shop.promotion(second).identity
 
@@ -123,6 +132,22 @@ def test_47_an_older_image_set_that_was_held_does_not_follow_a_newer_one(shop):
     assert shop.promotion(first).reason == "A newer image set took its place."
     (promoted,) = shop.waiting("internal")
     assert promoted.source_sha == shop.promotion(second).commit
+
+
+def test_47_an_older_image_set_adds_nothing_behind_a_newer_one_on_its_way(shop):
+    shop.hold("shop")
+    first = _complete(shop)
+    late = shop.promotion(first)
+    second = _complete(shop, "two", 1)
+    shop.hold("shop", hold=False)
+    review_promotions(shop.ports, REPOSITORY)
+    shop.go_on()
+    assert [each.source_sha for each in shop.waiting("internal")] == [shop.promotion(second).commit]
+    shop.store._promotions[REPOSITORY, first.id, 1] = late
+    about = {"repository": REPOSITORY, "entry": first.id, "entry_attempt": 1}
+    moved = promote_entry(shop.ports, PromoteEntry(**about))
+    assert moved.reason == "internal has a newer image set, or one is on its way."
+    assert len(shop.waiting("internal")) == 1
 
 
 def test_48_a_target_that_failed_blocks_until_it_succeeds(shop):
@@ -334,6 +359,27 @@ def test_an_image_set_stays_for_its_soak_time():
     _complete(shop)
     assert (shop.ports.clock.now() - before).total_seconds() >= 7200
     assert len(shop.waiting("internal")) == 1
+
+
+def test_an_image_set_that_is_replaced_while_it_soaks_goes_no_further(monkeypatch):
+    shop = Promotions(THREE.replace("{name: s3}]}", "{name: s3}], soak: 2h}"))
+    monkeypatch.setattr(shop, "_next", lambda *_: None)
+    entry = shop.announce("one")
+    shop.land_by_hand("staging", "one")
+    identity = shop.store.environment(REPOSITORY, "shop", "staging").newest.identity
+    soaking = replace(shop.promotion(entry), stage=Stage.SOAK, identity=identity)
+    shop.store.save_promotion(soaking)
+    shop.land_by_hand("staging", "two")
+    about = {"repository": REPOSITORY, "entry": entry.id, "entry_attempt": 1}
+    moved = end_soak(shop.ports, EndSoak(**about))
+    assert (moved.next, moved.reason) == ("ended", "A newer image set took its place before it had stayed long enough.")
+
+
+def test_an_image_set_behind_many_newer_ones_is_overtaken(shop):
+    for number in range(MOST_LANDED):
+        assert shop.store.environment(REPOSITORY, "shop", "staging").standing("old") is Standing.UNKNOWN
+        shop.land_by_hand("staging", f"images {number}")
+    assert shop.store.environment(REPOSITORY, "shop", "staging").standing("old") is Standing.OVERTAKEN
 
 
 def test_an_environment_waits_for_another_one():
