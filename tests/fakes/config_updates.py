@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Any
 
+from tidegate.config_updates.rules.ci_token import InvalidCiToken
 from tidegate.config_updates.rules.entry import UpdateEntry
 from tidegate.config_updates.rules.environment import EnvironmentState
 from tidegate.config_updates.rules.promotion import Promotion, Stage
@@ -175,6 +177,19 @@ class MemoryTargetStatuses:
         if url not in self.answers:
             raise StatusRefused(f"{url} did not answer.")
         return self.answers[url]
+
+
+@dataclass
+class MemoryCiTokens:
+    """The port ``CiTokens``: the claims of tokens by these."""
+
+    tokens: dict[str, dict[str, Any]] = field(default_factory=dict)
+    gitlab: bool = False
+
+    def claims(self, token: str) -> Mapping[str, Any]:
+        if token not in self.tokens:
+            raise InvalidCiToken("it is unknown")
+        return self.tokens[token]
 
 
 @dataclass

@@ -36,6 +36,7 @@ from tests.fakes import (
 from tests.fakes.accounts import MemoryAccounts
 from tests.fakes.change_sets import MemoryChangeSets
 from tests.fakes.config_updates import (
+    MemoryCiTokens,
     MemoryConfigBranches,
     MemoryConfigUpdates,
     MemoryTargetStatuses,
@@ -92,6 +93,7 @@ def memory_ports(settings: dict[str, str] | None = None, **given: Any) -> Ports:
         "audit": MemoryAuditLog(),
         "change_sets": MemoryChangeSets(),
         "check_runs": MemoryCheckRuns(),
+        "ci_tokens": MemoryCiTokens(),
         "clock": MemoryClock(),
         "deliveries": MemoryDeliveries(),
         "drift_events": MemoryDriftEvents(),

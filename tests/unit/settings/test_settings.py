@@ -6,6 +6,7 @@ from pydantic import ValidationError
 from tidegate.deploys.rules.queue import ROUNDS_PER_EXECUTION
 from tidegate.deploys.rules.review_rule import PlanReview
 from tidegate.settings import (
+    CiTokenSettings,
     ForgeSettings,
     InvalidSecretError,
     InvalidSettingError,
@@ -107,3 +108,17 @@ def test_the_secret_of_gitlabs_user_has_two_tokens():
 def test_another_form_of_the_secret_is_refused(text):
     with pytest.raises(InvalidSecretError, match="tidegate/gitlab"):
         gitlab_secret_fields("tidegate/gitlab", text)
+
+
+@pytest.mark.parametrize(
+    ("given", "issuer", "keys"),
+    [
+        ({}, "https://token.actions.githubusercontent.com", "/.well-known/jwks"),
+        ({"TIDEGATE_FORGE_URL": "https://git.acme/"}, "https://git.acme/_services/token", "/.well-known/jwks"),
+        ({"TIDEGATE_FORGE": "gitlab"}, "https://gitlab.com", "/oauth/discovery/keys"),
+        ({"TIDEGATE_CI_ISSUER": "https://ci.acme/x/"}, "https://ci.acme/x", "/.well-known/jwks"),
+    ],
+)
+def test_tokens_of_ci_are_issued_where_the_provider_documents_it(given, issuer, keys):
+    settings = CiTokenSettings.from_env(given)
+    assert (settings.issuer, settings.keys_url, settings.audience) == (issuer, issuer + keys, "")

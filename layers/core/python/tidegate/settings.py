@@ -13,6 +13,8 @@ from tidegate.deploys.rules.queue import ROUNDS_PER_EXECUTION
 from tidegate.deploys.rules.review_rule import PlanReview
 from tidegate.deploys.rules.runner_size import RunnerOffer, from_text
 
+_GITHUB_ACTIONS = "https://token.actions.githubusercontent.com"
+
 
 class MissingSettingError(Exception):
     """A variable that the function needs is not set."""
@@ -202,6 +204,32 @@ class UrlSettings(Settings):
         """The VCS provider's URL."""
         usual = (self.gitlab_url or "https://gitlab.com") if self.is_gitlab else "https://github.com"
         return (self.own_url or usual).rstrip("/")
+
+
+class CiTokenSettings(UrlSettings):
+    """The issuer of CI's tokens, and their audience, empty for the installation's web URL.
+
+    GitHub issues those of github.com at https://token.actions.githubusercontent.com, those of GitHub Enterprise Server
+    at https://HOSTNAME/_services/token (docs.github.com/en/enterprise-server/actions/reference/security/oidc), and
+    GitLab at its own URL. An enterprise may have an issuer of its own.
+    """
+
+    own_issuer: str = Field("", alias="TIDEGATE_CI_ISSUER")
+    audience: str = Field("", alias="TIDEGATE_CI_AUDIENCE")
+
+    @property
+    def issuer(self) -> str:
+        """The issuer, without a slash at the end."""
+        if self.own_issuer:
+            return self.own_issuer.rstrip("/")
+        if self.is_gitlab:
+            return self.url
+        return _GITHUB_ACTIONS if self.url == "https://github.com" else f"{self.url}/_services/token"
+
+    @property
+    def keys_url(self) -> str:
+        """Where the issuer publishes its keys, as its discovery document says."""
+        return f"{self.issuer}/oauth/discovery/keys" if self.is_gitlab else f"{self.issuer}/.well-known/jwks"
 
 
 class ForgeSettings(UrlSettings):

@@ -41,7 +41,9 @@ _MODULES = {
     "check_runs": "CheckRuns QueueSnapshot QueueSnapshots PublishedCheckRun",
     "clock": "Clock",
     "cloud": "Artifacts ObjectStart PlanFunctions Runners Workflows",
-    "config_updates": "BranchMover ConfigBranches ConfigUpdateStore Moved Replays TargetStatuses UpdateWorkflows",
+    "config_updates": (
+        "BranchMover CiTokens ConfigBranches ConfigUpdateStore Moved Replays TargetStatuses UpdateWorkflows"
+    ),
     "deliveries": "Asked Deliveries Delivery DeliveryOutcome EventQueue Redeliveries WebhookSecrets",
     "drifts": "DriftEvents DriftRuns Drifts Schedules",
     "forge": (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:  # Functions import this, and their starts count.
     from tidegate.config_updates.rules.entry import UpdateEntry
@@ -163,3 +163,17 @@ class UpdateWorkflows(Protocol):
 
     def promotion_ending(self, execution: str) -> str | None:
         """Return a promotion's final status, as ``worker_ending`` does."""
+
+
+class CiTokens(Protocol):
+    """Tokens of CI runs. ``gitlab`` tells whose claims they have: GitLab's, or GitHub's."""
+
+    @property
+    def gitlab(self) -> bool:
+        """Whether GitLab issues them."""
+
+    def claims(self, token: str) -> Mapping[str, Any]:
+        """Return the claims of a token that the provider issued for this installation, and that has not expired.
+
+        Raise InvalidCiToken, ForgeUnavailable.
+        """

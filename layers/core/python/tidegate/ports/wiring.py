@@ -18,6 +18,7 @@ from tidegate.settings import (
     ArtifactSettings,
     AuditSettings,
     BusSettings,
+    CiTokenSettings,
     ClusterSettings,
     DriftRunSettings,
     EventPublisherSettings,
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
         ChangeSets,
         CheckRunPublisher,
         CheckRuns,
+        CiTokens,
         Clock,
         CloneTokens,
         Comments,
@@ -210,6 +212,14 @@ class Ports:
     @cached_property
     def branch_mover(self) -> BranchMover:
         raise NotImplementedError
+
+    @cached_property
+    def ci_tokens(self) -> CiTokens:
+        from tidegate.config_updates.adapters.ci_tokens import OpenIdCiTokens
+
+        settings = CiTokenSettings.from_env(self.environ)
+        audience = settings.audience or self.web_url
+        return OpenIdCiTokens(settings.issuer, settings.keys_url, audience, gitlab=settings.is_gitlab)
 
     @cached_property
     def pull_requests(self) -> PullRequests:

@@ -1,0 +1,105 @@
+"""Whether a CI run may announce images: what the claims of its token say of it.
+
+GitHub's claims are described at https://docs.github.com/en/actions/reference/security/oidc, and GitLab's at
+https://docs.gitlab.com/ci/secrets/id_token_authentication. What orders the runs: GitHub's ``run_number`` begins at 1
+for the first run of a workflow and grows with each new one (docs.github.com/actions/reference/variables-reference).
+GitLab's tokens have no number of the project's pipelines, only ``pipeline_id``, which grows over all pipelines of the
+instance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+from tidegate.rules.errors import TidegateError, quoted
+
+_BRANCH = "refs/heads/"
+#: Fits the trailer of a commit.
+_LONGEST_NUMBER = 18
+
+
+class InvalidCiToken(TidegateError):
+    """A token that is not what the CI of this installation's provider issues to a run."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(
+            f"This request needs a token of your CI: {problem}. Get it in the job that announces, for the audience of "
+            "this installation (docs/config-updates.md)."
+        )
+
+
+class CiRunRefused(TidegateError):
+    """A run that may not announce this."""
+
+
+@dataclass(frozen=True, slots=True)
+class CiRun:
+    """A run of CI, as its token says. ``ref`` is whole, such as ``refs/heads/main``; ``number`` orders runs."""
+
+    repository: str
+    ref: str
+    sha: str
+    number: int
+    by: str
+
+    @property
+    def branch(self) -> str:
+        """The branch that it ran for, empty for a tag or a pull request."""
+        return self.ref.removeprefix(_BRANCH) if self.ref.startswith(_BRANCH) else ""
+
+
+def run_of(claims: Mapping[str, Any], *, gitlab: bool) -> CiRun:
+    """Return the run that the claims of a verified token tell of. Raise InvalidCiToken if one is missing."""
+    if gitlab:
+        ref = _claim(claims, "ref_path") if "ref_path" in claims else _gitlab_ref(claims)
+        by = claims.get("user_login")
+        what = _claim(claims, "project_path"), ref, _claim(claims, "sha"), _number(claims, "pipeline_id")
+    else:
+        by = claims.get("actor")
+        ref, number = _claim(claims, "ref"), _number(claims, "run_number")
+        what = _claim(claims, "repository"), ref, _claim(claims, "sha"), number
+    return CiRun(*what, by if isinstance(by, str) else "")
+
+
+def _gitlab_ref(claims: Mapping[str, Any]) -> str:
+    kinds = {"branch": _BRANCH, "tag": "refs/tags/"}
+    return kinds.get(str(claims.get("ref_type")), "") + _claim(claims, "ref")
+
+
+def _claim(claims: Mapping[str, Any], name: str) -> str:
+    value = claims.get(name)
+    if not isinstance(value, str) or not value:
+        raise InvalidCiToken(f"it has no claim {name}")
+    return value
+
+
+def _number(claims: Mapping[str, Any], name: str) -> int:
+    value = str(claims.get(name, ""))
+    if not (value.isascii() and value.isdigit() and len(value) <= _LONGEST_NUMBER):
+        raise InvalidCiToken(f"its claim {name} is no number")
+    return int(value)
+
+
+def check_repository(run: CiRun, repository: str, image_set: str, announcer: str | None) -> None:
+    """Raise CiRunRefused unless the run is of the repository that announces the set; None is an unknown set.
+
+    Anybody may get a token for any audience, so the message does not tell what there is.
+    """
+    if announcer is None or run.repository.lower() != announcer.lower():
+        raise CiRunRefused(
+            f"{run.repository} may not announce images of the set {image_set} to {repository}: one of them does not "
+            "exist, or app.repository of the set names another repository."
+        )
+
+
+def check_run(run: CiRun, branches: Sequence[str], app_sha: str) -> None:
+    """Raise CiRunRefused unless the run was for one of these branches (globs), and for this commit."""
+    if not run.branch or not any(fnmatchcase(run.branch, each) for each in branches):
+        raise CiRunRefused(
+            f"The run was for {quoted(run.ref)}. Announcements are accepted from: {', '.join(branches)} (app.refs)."
+        )
+    if run.sha != app_sha:
+        raise CiRunRefused(f"The run was for the commit {quoted(run.sha)}, and not for {app_sha}, which it announces.")
