@@ -7,6 +7,9 @@ from dataclasses import replace
 from tests.api.scenario import Client
 from tests.builders import REPOSITORY, any_drift, any_job, any_pull_request, any_pull_request_record, deployment_in
 from tests.instants import utc
+from tests.unit.config_updates.verbs import APP_SHA, CONFIGURATION, HEAD, OTHER_SHA, images_of
+from tidegate.config.model.file import FILE
+from tidegate.config_updates.announce import announce_images
 from tidegate.deploys.rules.state import State
 from tidegate.ports import Delivery
 
@@ -39,6 +42,32 @@ CALLS = {
     "GET /api/v1/requests/<id>": "/api/v1/requests/{request}",
     "GET /api/v1/jobs/<id>": "/api/v1/jobs/{job}",
     "GET /api/v1/jobs/<id>/log": "/api/v1/jobs/{job}/log",
+    "PUT /api/v1/config-updates/<owner>/<name>/sets/<image_set>/images/<app_sha>": (
+        f"/api/v1/config-updates/{{repository}}/sets/shop/images/{APP_SHA}",
+        images_of(APP_SHA),
+    ),
+    "POST /api/v1/config-updates/<owner>/<name>/sets/<image_set>/targets/<target>/deployed": (
+        "/api/v1/config-updates/{repository}/sets/shop/targets/staging-eu/deployed",
+        {"config_sha": HEAD, "result": "succeeded"},
+    ),
+    "GET /api/v1/config-updates/<owner>/<name>/queue": "/api/v1/config-updates/{repository}/queue",
+    "GET /api/v1/config-updates/<owner>/<name>/entries/<id>": "/api/v1/config-updates/{repository}/entries/{entry}",
+    "GET /api/v1/config-updates/<owner>/<name>/sets": "/api/v1/config-updates/{repository}/sets",
+    "GET /api/v1/config-updates/<owner>/<name>/sets/<image_set>": "/api/v1/config-updates/{repository}/sets/shop",
+    **{
+        f"POST /api/v1/config-updates/<owner>/<name>/{route}": (f"/api/v1/config-updates/{{repository}}/{path}", {})
+        for route, path in (
+            ("queue/pause", "queue/pause"),
+            ("queue/resume", "queue/resume"),
+            ("entries/<id>/evict", "entries/{entry}/evict"),
+            ("entries/<id>/retry", "entries/{entry}/retry"),
+            ("sets/<image_set>/hold", "sets/shop/hold"),
+            ("sets/<image_set>/release", "sets/shop/release"),
+            ("sets/<image_set>/targets/<target>/token", "sets/shop/targets/staging-eu/token"),
+            ("sets/<image_set>/environments/<environment>/promote", "sets/shop/environments/production/promote"),
+            ("sets/<image_set>/environments/<environment>/rollback", "sets/shop/environments/staging/rollback"),
+        )
+    },
     "GET /": "/",
     "GET /login": "/login",
     "GET /login/callback": "/login/callback",
@@ -73,7 +102,23 @@ def prepare(wires, repository=REPOSITORY):
     wires.drifts.save(replace(any_drift(), repository=repository))
     request = Delivery("request-1", "manual", {"repository": repository, "roots": []}, utc("2026-01-01"))
     wires.deliveries.store(request)
-    return {"repository": repository, "id": one.id, "job": job.id, "request": request.id, "change": "change-1"}
+    entry = config_repository(wires, repository)
+    return {
+        "entry": entry,
+        "repository": repository,
+        "id": one.id,
+        "job": job.id,
+        "request": request.id,
+        "change": "change-1",
+    }
+
+
+def config_repository(wires, repository=REPOSITORY):
+    """Let a repository be a config repository with one announcement; return its entry's id."""
+    wires.config_branches.heads["main"] = HEAD
+    wires.config_branches.files[HEAD, FILE] = CONFIGURATION.encode()
+    made = announce_images(wires.ports, repository, "shop", OTHER_SHA, images_of(OTHER_SHA), sequence=1, by="developer")
+    return made.entry.id
 
 
 def call(client, route, names):
@@ -83,7 +128,7 @@ def call(client, route, names):
     path, body = target
     filled = {name: value.format(**names) if isinstance(value, str) else value for name, value in body.items()}
     if " /api/" in route:
-        return client.post_json(path.format(**names), filled)
+        return client.send_json(route.partition(" ")[0], path.format(**names), filled)
     token = client.form_token() if client.cookies else ""
     return client.post_form(path.format(**names), csrf=token, **filled)
 

@@ -90,7 +90,10 @@ class Client:
         return self.send("GET", path, headers=headers)
 
     def post_json(self, path, body, **headers):
-        return self.send("POST", path, json.dumps(body), {"content-type": "application/json", **headers})
+        return self.send_json("POST", path, body, **headers)
+
+    def send_json(self, method, path, body, **headers):
+        return self.send(method, path, json.dumps(body), {"content-type": "application/json", **headers})
 
     def post_form(self, path, headers=None, **fields):
         sent = {"content-type": "application/x-www-form-urlencoded", "origin": URL, **(headers or {})}

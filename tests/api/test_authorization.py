@@ -62,7 +62,14 @@ def test_what_one_may_not_read_looks_like_what_does_not_exist(wires, route):
     names = prepare(wires, SECRET_REPOSITORY)
     client = client_for(wires, route, "visitor")
     hidden = call(client, route, names)
-    missing = {"repository": "acme/none", "id": "none", "job": "none-plan-1", "request": "none", "change": "none"}
+    missing = {
+        "repository": "acme/none",
+        "entry": "none",
+        "id": "none",
+        "job": "none-plan-1",
+        "request": "none",
+        "change": "none",
+    }
     absent = call(client, route, missing)
     assert (hidden.status, hidden.body) == (404, absent.body)
     assert hidden.headers == absent.headers

@@ -27,6 +27,7 @@ def _scenario():
 
 WIRES, NAMES = _scenario()
 SCHEMA = schemathesis.openapi.from_wsgi("/api/v1/openapi.json", wsgi(WIRES))
+UPDATES = "/api/v1/config-updates/{owner}/{name}"
 ONLY = examples(40, suppress_health_check=list(HealthCheck))
 
 
@@ -84,6 +85,21 @@ def test_the_description_is_public_and_names_each_answer():
         "/api/v1/requests/{id}",
         "/api/v1/jobs/{id}",
         "/api/v1/jobs/{id}/log",
+        f"{UPDATES}/queue",
+        f"{UPDATES}/queue/pause",
+        f"{UPDATES}/queue/resume",
+        f"{UPDATES}/entries/{{id}}",
+        f"{UPDATES}/entries/{{id}}/evict",
+        f"{UPDATES}/entries/{{id}}/retry",
+        f"{UPDATES}/sets",
+        f"{UPDATES}/sets/{{image_set}}",
+        f"{UPDATES}/sets/{{image_set}}/hold",
+        f"{UPDATES}/sets/{{image_set}}/release",
+        f"{UPDATES}/sets/{{image_set}}/images/{{app_sha}}",
+        f"{UPDATES}/sets/{{image_set}}/targets/{{target}}/deployed",
+        f"{UPDATES}/sets/{{image_set}}/targets/{{target}}/token",
+        f"{UPDATES}/sets/{{image_set}}/environments/{{environment}}/promote",
+        f"{UPDATES}/sets/{{image_set}}/environments/{{environment}}/rollback",
     }
     for operations in document["paths"].values():
         for operation in operations.values():

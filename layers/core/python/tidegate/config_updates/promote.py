@@ -75,7 +75,8 @@ def _enqueue(ports: Ports, source: EnvironmentState, what: Landed, name: str, by
     newest = store.environment(repository, source.image_set, name).newest
     if newest is not None and newest.identity == what.identity:
         return EntryDecision(False, f"{name} has the image set of {source.name} already.")
-    entry = promotion_entry(source, what, name, by, ports)
+    landed = store.entries(repository, [what.entry]).get(what.entry)
+    entry = replace(promotion_entry(source, what, name, by, ports), sequence=landed.sequence if landed else 0)
     known = store.entries(repository, [entry.id]).get(entry.id)
     if known is not None:
         again = f" Retry it: tidegate updates retry {repository} {known.id}" if known.state in RETRIABLE else ""
@@ -90,7 +91,7 @@ def _enqueue(ports: Ports, source: EnvironmentState, what: Landed, name: str, by
 def promotion_entry(source: EnvironmentState, what: Landed, to: str, by: str, ports: Ports) -> UpdateEntry:
     """Return the entry that promotes an image set of ``source`` to another environment: one for each landing."""
     return UpdateEntry(
-        id=entry_id(EntryKind.PROMOTION, source.repository, source.image_set, to, what.commit),
+        id=entry_id(EntryKind.PROMOTION, source.repository, source.image_set, to, what.identity, what.commit),
         repository=source.repository,
         image_set=source.image_set,
         environment=to,

@@ -70,6 +70,7 @@ def _refusals(*statuses: int) -> dict[int, Any]:
         403: "You have read permission, but may not do this",
         404: "Not found, or you may not see it",
         409: "Not possible in the current state",
+        413: "The body is larger than 256 KiB",
         422: "A field is invalid",
         429: "Too many requests; try again in a second",
         503: "The VCS provider or AWS did not answer; try again after Retry-After seconds",

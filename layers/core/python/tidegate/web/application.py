@@ -32,6 +32,7 @@ from tidegate.web.pages import Pages
 from tidegate.web.problems import Answered, answered
 from tidegate.web.pull_request_pages import PullRequestPages
 from tidegate.web.refusals import (
+    BodyTooLarge,
     ForgedRequest,
     Hidden,
     InvalidRequest,
@@ -45,9 +46,15 @@ from tidegate.web.rules import RULES, Right, Rule
 from tidegate.web.session import Session
 from tidegate.web.shapes import Shapes
 from tidegate.web.signing_in import SigningIn
+from tidegate.web.update_api import CI, TARGET, UpdatesApi
 from tidegate.web.update_pages import UpdatePages
 
 _JSON = "application/json"
+#: Rights that need no account of a person.
+_NOBODYS = frozenset({Right.PUBLIC, Right.CI, Right.TARGET})
+_UPDATES = "/api/v1/config-updates/"
+#: Bytes of a body about config updates: 300 services of usual names need a third of it.
+LARGEST_BODY = 256 * 1024
 _API = "/api/"
 _MOST_FIELDS = 20
 #: Only our own scripts, styles, images, forms and frames, and no inline ones.
@@ -88,6 +95,7 @@ class WebApplication:
         self.app.exception_handler([RequestValidationError])(self._invalid)
         self.app.exception_handler([NotFoundError])(self._no_route)
         Api(ports, self._authorization, shapes).add_to(self.app)
+        UpdatesApi(ports).add_to(self.app)
         Pages(ports, self._authorization, shapes, self._rendering).add_to(self.app)
         LogPages(ports, shapes, self._rendering).add_to(self.app)
         ChangePages(ports, shapes, self._rendering).add_to(self.app)
@@ -118,7 +126,7 @@ class WebApplication:
             answer: dict[str, Any] = self.app.resolve(dict(event), context)
             if not fits(answer["body"] or ""):
                 return _plain(self._problem(path, answered(TooLarge())))
-        except InvalidRequest as error:
+        except (BodyTooLarge, InvalidRequest) as error:
             return _plain(self._problem(path, answered(error)))
         except Exception:  # noqa: BLE001  # The edge: nothing above would give an answer that people can read.
             logger.exception("failed", extra={"path": path})
@@ -141,7 +149,7 @@ class WebApplication:
         rule = RULES.get(f"{route.method} {route.path}")
         if rule is None:
             raise NotFoundError
-        if rule.right is Right.PUBLIC:
+        if rule.right in _NOBODYS:
             app.context.update(access=Access())
             return following(app)
         if route.path.startswith(_API):
@@ -242,7 +250,11 @@ class WebApplication:
                 version="1",
                 description=_ABOUT,
                 servers=[Server(url=self._url or "/")],
-                security_schemes={"token": HTTPBearer(description="A token of the VCS provider")},
+                security_schemes={
+                    "token": HTTPBearer(description="A token of the VCS provider"),
+                    CI: HTTPBearer(description="A token of a CI run (OpenID Connect), for this installation"),
+                    TARGET: HTTPBearer(description="A target's token"),
+                },
                 security=[{"token": []}],
             )
         return Response(HTTPStatus.OK, _JSON, self._described, {"Cache-Control": "public, max-age=300"})
@@ -257,12 +269,15 @@ def _validated(app: APIGatewayHttpResolver) -> dict[str, str]:
 
 
 def _check_body(event: Mapping[str, Any], path: str) -> None:
-    """Raise InvalidRequest for a body that no route could read."""
+    """Raise InvalidRequest for a body that no route could read, and BodyTooLarge."""
     body = event.get("body")
     if body is None:
         return
     try:
-        text = base64.b64decode(body, validate=True).decode() if event.get("isBase64Encoded") else str(body)
+        content = base64.b64decode(body, validate=True) if event.get("isBase64Encoded") else str(body).encode()
+        if path.startswith(_UPDATES) and len(content) > LARGEST_BODY:
+            raise BodyTooLarge(LARGEST_BODY)
+        text = content.decode()
         if not path.startswith(_API):
             return
         kind = str(event.get("headers", {}).get("content-type", _JSON)).partition(";")[0].strip().lower()

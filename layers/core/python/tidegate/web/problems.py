@@ -5,6 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from http import HTTPStatus
 
+from tidegate.config_updates.rules.ci_token import CiRunRefused, InvalidCiToken
+from tidegate.config_updates.rules.image_set import InvalidImageSet
+from tidegate.config_updates.rules.refusals import (
+    NoConfigUpdates,
+    NoFileAtCommit,
+    NothingToPromote,
+    NotOnDefaultBranch,
+    UnknownEnvironment,
+    UnknownImageSet,
+    UnknownTarget,
+)
 from tidegate.roots.rules.query_words import InvalidTagQuery
 from tidegate.rules.errors import (
     ApplyAlreadyStarted,
@@ -13,6 +24,7 @@ from tidegate.rules.errors import (
     Conflict,
     ForgeRefused,
     ForgeUnavailable,
+    InvalidConfiguration,
     InvalidName,
     NotFound,
     NothingDeployed,
@@ -27,6 +39,22 @@ _STATUSES: tuple[tuple[type[TidegateError], HTTPStatus, str], ...] = (
     (refusals.NotSignedIn, HTTPStatus.UNAUTHORIZED, "not_signed_in"),
     (refusals.SignInFailed, HTTPStatus.BAD_REQUEST, "sign_in_failed"),
     (refusals.SignInFirst, HTTPStatus.UNAUTHORIZED, "not_signed_in"),
+    (InvalidCiToken, HTTPStatus.UNAUTHORIZED, "not_signed_in"),
+    (refusals.InvalidTargetToken, HTTPStatus.UNAUTHORIZED, "not_signed_in"),
+    (CiRunRefused, HTTPStatus.FORBIDDEN, "not_allowed"),
+    (InvalidImageSet, HTTPStatus.UNPROCESSABLE_ENTITY, "invalid_images"),
+    (refusals.PayloadMismatch, HTTPStatus.CONFLICT, "payload_mismatch"),
+    (refusals.SupersededAnnouncement, HTTPStatus.CONFLICT, "superseded"),
+    (refusals.QueueFull, HTTPStatus.TOO_MANY_REQUESTS, "queue_full"),
+    (refusals.BodyTooLarge, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large"),
+    (NoConfigUpdates, HTTPStatus.NOT_FOUND, "no_config_updates"),
+    (UnknownImageSet, HTTPStatus.NOT_FOUND, "unknown_set"),
+    (UnknownEnvironment, HTTPStatus.NOT_FOUND, "unknown_environment"),
+    (UnknownTarget, HTTPStatus.NOT_FOUND, "unknown_target"),
+    (NotOnDefaultBranch, HTTPStatus.CONFLICT, "not_on_default_branch"),
+    (NoFileAtCommit, HTTPStatus.CONFLICT, "no_file_at_commit"),
+    (NothingToPromote, HTTPStatus.CONFLICT, "not_possible"),
+    (InvalidConfiguration, HTTPStatus.CONFLICT, "invalid_configuration"),
     (refusals.NotAllowed, HTTPStatus.FORBIDDEN, "not_allowed"),
     (refusals.UnknownRoot, HTTPStatus.NOT_FOUND, "unknown_root"),
     (refusals.UnknownSchedule, HTTPStatus.NOT_FOUND, "unknown_schedule"),

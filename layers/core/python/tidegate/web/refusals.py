@@ -64,6 +64,35 @@ class UnknownSchedule(TidegateError):
         super().__init__(f"This repository has no drift schedule {quoted(schedule)}. {there}")
 
 
+class InvalidTargetToken(TidegateError):
+    """A report without the target's token."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The target's token is required. Send it in the header 'Authorization: Bearer TOKEN'; make one with "
+            "`tidegate updates token`."
+        )
+
+
+class PayloadMismatch(TidegateError):
+    """An announcement of a commit that was announced with other images."""
+
+
+class SupersededAnnouncement(TidegateError):
+    """An announcement that is older than the newest one of its set."""
+
+
+class QueueFull(TidegateError):
+    """A queue that has no room for another entry."""
+
+
+class BodyTooLarge(TidegateError):
+    """A request that is larger than any that is needed."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__(f"The body is larger than {most >> 10} KiB. Send less.")
+
+
 class NotAllowed(TidegateError):
     """Somebody who may look, but not do this."""
 

@@ -21,6 +21,8 @@ class Right(Enum):
     ACT = "what the root's access control grants"
     WRITE = "write permission on the repository"
     OPERATE = "membership in the operators' team"
+    CI = "a token of a CI run that may announce it, which the route verifies"
+    TARGET = "the target's token, which the route verifies"
 
 
 class About(Enum):
@@ -65,6 +67,9 @@ _UNLOCK = Rule(Right.ACT, About.REPOSITORY, Action.UNLOCK)
 #: Whether access control of each root lets somebody who may write lock many is judged where these are known.
 _LOCKS = Rule(Right.WRITE, About.REPOSITORY)
 _LOOK = Rule(Right.WRITE, About.REPOSITORY)
+_UPDATES = "/api/v1/config-updates/<owner>/<name>"
+_SET = f"{_UPDATES}/sets/<image_set>"
+_READ_UPDATES, _OPERATE_UPDATES = Rule(Right.READ, About.REPOSITORY), Rule(Right.WRITE, About.REPOSITORY)
 RULES: Mapping[str, Rule] = {
     "GET /.well-known/openid-configuration": _PUBLIC,
     "GET /.well-known/jwks.json": _PUBLIC,
@@ -91,6 +96,21 @@ RULES: Mapping[str, Rule] = {
     "GET /api/v1/requests/<id>": Rule(Right.READ, About.REQUEST),
     "GET /api/v1/jobs/<id>": Rule(Right.READ, About.JOB),
     "GET /api/v1/jobs/<id>/log": Rule(Right.READ, About.JOB),
+    f"PUT {_SET}/images/<app_sha>": Rule(Right.CI),
+    f"POST {_SET}/targets/<target>/deployed": Rule(Right.TARGET),
+    f"GET {_UPDATES}/queue": _READ_UPDATES,
+    f"GET {_UPDATES}/entries/<id>": _READ_UPDATES,
+    f"GET {_UPDATES}/sets": _READ_UPDATES,
+    f"GET {_SET}": _READ_UPDATES,
+    f"POST {_UPDATES}/queue/pause": _OPERATE_UPDATES,
+    f"POST {_UPDATES}/queue/resume": _OPERATE_UPDATES,
+    f"POST {_UPDATES}/entries/<id>/evict": _OPERATE_UPDATES,
+    f"POST {_UPDATES}/entries/<id>/retry": _OPERATE_UPDATES,
+    f"POST {_SET}/hold": _OPERATE_UPDATES,
+    f"POST {_SET}/release": _OPERATE_UPDATES,
+    f"POST {_SET}/targets/<target>/token": _OPERATE_UPDATES,
+    f"POST {_SET}/environments/<environment>/promote": _OPERATE_UPDATES,
+    f"POST {_SET}/environments/<environment>/rollback": _OPERATE_UPDATES,
     "GET /": _SIGNED_IN,
     "GET /login": _PUBLIC,
     "GET /login/callback": _PUBLIC,

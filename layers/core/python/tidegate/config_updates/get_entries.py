@@ -1,0 +1,92 @@
+"""Read the queue of a config repository and its image sets, for people and programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from tidegate.config.rules.config_updates import DeclaredImageSet
+from tidegate.config_updates.read_configuration import CurrentUpdates, current_updates
+from tidegate.config_updates.rules.announcing import waits_for
+from tidegate.config_updates.rules.entry import UpdateEntry
+from tidegate.config_updates.rules.environment import EnvironmentState
+from tidegate.config_updates.rules.queue import OnAuto, SetState, UpdateHead
+from tidegate.ports import Ports
+
+#: Ended entries that the queue shows.
+RECENT = 20
+
+
+@dataclass(frozen=True, slots=True)
+class EntryView:
+    """An entry, its position in the queue from 1 on (None once it has left), and what is on the auto branch of it.
+
+    ``waits_for`` says why it does not move although its turn may come.
+    """
+
+    entry: UpdateEntry
+    position: int | None = None
+    on_auto: OnAuto | None = None
+    waits_for: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class UpdatesView:
+    """A queue: its head, its entries, the lowest first, and those that have left it, the newest first."""
+
+    head: UpdateHead
+    entries: tuple[EntryView, ...]
+    recent: tuple[EntryView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SetView:
+    """An image set as the default branch declares it, and what is known of it."""
+
+    declared: DeclaredImageSet
+    state: SetState
+    environments: tuple[EnvironmentState, ...]
+
+
+def get_queue_of_updates(ports: Ports, repository: str) -> UpdatesView:
+    """Return the queue of a repository, an empty one where there is none."""
+    head = ports.config_updates.head(repository)
+    known = ports.config_updates.entries(repository, head.open)
+    recent = ports.config_updates.history(repository, RECENT)
+    return UpdatesView(head, tuple(_views(head, known)), tuple(EntryView(each) for each in recent))
+
+
+def get_entry(ports: Ports, repository: str, entry: str) -> EntryView:
+    """Return an entry. Raise NotFound."""
+    found = ports.config_updates.entry(repository, entry)
+    head = ports.config_updates.head(repository)
+    return next((each for each in _views(head, {entry: found})), EntryView(found))
+
+
+def _views(head: UpdateHead, known: Mapping[str, UpdateEntry]) -> Iterator[EntryView]:
+    on_auto = {each.entry: each for each in head.stack}
+    for position, each in enumerate(head.open, 1):
+        if each in known:
+            here = on_auto.get(each)
+            yield EntryView(known[each], position, here, (here.note if here else "") or waits_for(head, known[each]))
+
+
+def get_sets(ports: Ports, repository: str) -> Sequence[SetView]:
+    """Return the image sets of a repository, as they are declared. Raise what ``current_updates`` raises."""
+    current = current_updates(ports, repository)
+    return [_set(ports, current, each) for each in current.updates.sets]
+
+
+def get_set(ports: Ports, repository: str, name: str) -> SetView:
+    """Return an image set. Raise UnknownImageSet, and what ``current_updates`` raises."""
+    current = current_updates(ports, repository)
+    return _set(ports, current, current.image_set(name))
+
+
+def _set(ports: Ports, current: CurrentUpdates, declared: DeclaredImageSet) -> SetView:
+    known = {(each.image_set, each.name): each for each in ports.config_updates.environments(current.repository)}
+    environments = tuple(
+        known.get((declared.name, each.name)) or EnvironmentState(current.repository, declared.name, each.name)
+        for each in declared.environments
+    )
+    return SetView(declared, ports.config_updates.head(current.repository).set_state(declared.name), environments)

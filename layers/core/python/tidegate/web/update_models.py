@@ -1,0 +1,360 @@
+"""What the HTTP API takes and says of config updates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tidegate.config.rules.config_updates import Environment, Promote
+from tidegate.config_updates.get_entries import EntryView, SetView, UpdatesView
+from tidegate.config_updates.reports import Reported
+from tidegate.config_updates.rules.entry import EntryKind, EntryState
+from tidegate.config_updates.rules.environment import EnvironmentState, Landed
+from tidegate.config_updates.rules.fan_in import Rollout
+from tidegate.config_updates.rules.image_set import MOST_SERVICES
+from tidegate.config_updates.rules.queue import Hold, Pause
+from tidegate.config_updates.rules.verdicts import Verdict
+from tidegate.web.models import Shown, Timestamp
+
+_NAME = r"^[A-Za-z0-9]([A-Za-z0-9_.-]{0,98}[A-Za-z0-9])?$"
+#: Sequences fit the trailer of a commit.
+_MOST = 10**18 - 1
+_LONGEST_REASON = 300
+_COMMIT = r"^([0-9a-f]{40}|[0-9a-f]{64})$"
+
+
+class Given(BaseModel):
+    """What is sent."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ImageGiven(Given):
+    """The image of a service. The digest is what pods use, the tag is for people and contains the commit."""
+
+    Tag: str = Field(max_length=400, examples=["registry.example.com/web:7d1043473d55bfa90e8530d35801d4e381bc69f0"])
+    Digest: str = Field(max_length=400, examples=["registry.example.com/web@sha256:6a9c…"])
+
+
+Images = Annotated[
+    dict[Annotated[str, Field(pattern=_NAME)], ImageGiven],
+    Field(min_length=1, max_length=MOST_SERVICES, json_schema_extra={"additionalProperties": False}),
+]
+
+
+class AnnouncementGiven(Given):
+    """Images that CI has built of a commit, by service."""
+
+    images: Images
+    sequence: int | None = Field(
+        default=None,
+        ge=0,
+        le=_MOST,
+        description="Orders the announcements of a set; by default, the number of the CI run that the token is of",
+    )
+    run_url: str = Field(
+        default="", max_length=400, pattern=r"^(https?://[!-~]+)?$", description="Where people find the CI run"
+    )
+
+
+class ReportGiven(Given):
+    """What a target has deployed."""
+
+    config_sha: str = Field(pattern=_COMMIT, description="The commit of the config repository")
+    result: Literal["succeeded", "failed"]
+    operation_id: str = Field(default="", max_length=200, description="The target's own id of it, for its logs")
+    finished_at: datetime | None = Field(
+        default=None, description="When it ended, for its logs: Tidegate orders reports by their commits"
+    )
+
+
+class ReasonGiven(Given):
+    """Why."""
+
+    reason: str = Field(default="", max_length=_LONGEST_REASON, description="The reason, which Tidegate shows")
+
+
+class RollbackGiven(Given):
+    """Which earlier image set."""
+
+    to: str = Field(
+        default="",
+        pattern=r"^([0-9a-f]{7,64})?$",
+        description="The commit with which it landed, or its beginning; by default, the one before the newest",
+    )
+
+
+class NothingGiven(Given):
+    """An empty object."""
+
+
+class PausedModel(Shown):
+    """Who paused a queue, or holds a set, when and why."""
+
+    by: str
+    at: Timestamp
+    reason: str
+
+
+class UpdateEntryModel(Shown):
+    """An entry of a config repository's queue."""
+
+    id: str = Field(description="Stays when its commit is made anew")
+    repository: str
+    image_set: str
+    environment: str
+    kind: EntryKind
+    state: EntryState
+    reason: str = Field(description="Why it is in this state, if there is something to say")
+    position: int | None = Field(description="Its position in the queue, from 1 on; null once it has left")
+    waits_for: str = Field(description="What it waits for, as text")
+    verdict: Verdict | None = Field(description="What its required checks say; null without a commit on the branch")
+    requested_at: Timestamp
+    by: str
+    app_sha: str
+    sequence: int
+    run_url: str
+    source_sha: str = Field(description="The commit that a promotion or rollback takes its images from")
+    source_environment: str
+    attempt: int
+    commit: str = Field(description="Its newest commit, empty before the first")
+    past_commits: list[str]
+    covered: bool = Field(description="It had failed, and landed below one that passed")
+    ended_at: Timestamp | None
+
+
+class BlockedModel(Shown):
+    """Why a queue's worker cannot go on."""
+
+    reason: str
+    until: Timestamp = Field(description="When it tries again")
+
+
+class UpdatesQueueModel(Shown):
+    """The queue of a config repository."""
+
+    repository: str
+    paused: PausedModel | None
+    blocked: BlockedModel | None
+    doing: str | None = Field(description="The replay in progress: align, apply or evict; null if there is none")
+    default_branch: str
+    base: str = Field(description="The commit of the default branch below the entries")
+    auto_branch: str
+    auto: str = Field(description="The commit of the auto branch")
+    entries: list[UpdateEntryModel] = Field(description="The lowest first")
+    recent: list[UpdateEntryModel] = Field(description="What has left the queue, the newest first")
+
+
+class LandedModel(Shown):
+    """An image set that landed in an environment."""
+
+    commit: str
+    identity: str = Field(description="SHA-256 of the environment's file")
+    at: Timestamp
+    by: str
+    kind: str = Field(description="announcement, promotion, rollback, or by hand")
+    entry: str
+    app_sha: str
+
+
+class ReportModel(Shown):
+    """A target, and what it reported last."""
+
+    target: str
+    config_sha: str | None
+    succeeded: bool | None
+    reported_at: Timestamp | None
+    current: bool = Field(description="It has deployed the newest image set")
+
+
+class EnvironmentModel(Shown):
+    """An environment of an image set."""
+
+    name: str
+    file: str
+    promote: Promote
+    soak_seconds: int
+    newest: LandedModel | None
+    earlier: list[LandedModel]
+    complete: bool = Field(description="All targets have deployed the newest image set")
+    complete_at: Timestamp | None
+    targets: list[ReportModel]
+
+
+class ImageSetModel(Shown):
+    """An image set and its chain of environments."""
+
+    name: str
+    app: str = Field(description="The repository whose CI announces it")
+    refs: list[str] = Field(description="Branches that may announce; empty for its default branch")
+    sequence: int = Field(description="The newest accepted sequence")
+    held: PausedModel | None
+    environments: list[EnvironmentModel]
+
+
+class ImageSetsModel(Shown):
+    """The image sets of a config repository."""
+
+    repository: str
+    sets: list[ImageSetModel]
+
+
+class AnnouncedModel(Shown):
+    """An accepted announcement."""
+
+    id: str
+    state: EntryState
+    duplicate: bool = Field(description="It was accepted before")
+    paused: bool = Field(description="The queue is paused or the set is held: it is stored, and waits")
+    message: str
+
+
+class ReportedModel(Shown):
+    """An accepted report."""
+
+    message: str
+    environment: str
+    rollout: Rollout
+    done: int = Field(description="How many targets of the environment have deployed the image set")
+    total: int
+
+
+class UpdateDone(Shown):
+    """What was done."""
+
+    message: str
+    entry: UpdateEntryModel | None = None
+
+
+class TargetToken(Shown):
+    """A target's new token, which is shown only now."""
+
+    token: str
+    message: str
+
+
+def entry_model(view: EntryView) -> UpdateEntryModel:
+    """Return an entry for programs."""
+    entry, on_auto = view.entry, view.on_auto
+    return UpdateEntryModel(
+        id=entry.id,
+        repository=entry.repository,
+        image_set=entry.image_set,
+        environment=entry.environment,
+        kind=entry.kind,
+        state=entry.state,
+        reason=entry.reason,
+        position=view.position,
+        waits_for=view.waits_for,
+        verdict=on_auto.verdict if on_auto else None,
+        requested_at=entry.requested_at,
+        by=entry.by,
+        app_sha=entry.app_sha,
+        sequence=entry.sequence,
+        run_url=entry.run_url,
+        source_sha=entry.source_sha,
+        source_environment=entry.source_environment,
+        attempt=entry.attempt,
+        commit=on_auto.sha if on_auto else entry.commit,
+        past_commits=list(on_auto.past) if on_auto else [],
+        covered=entry.covered,
+        ended_at=entry.ended_at,
+    )
+
+
+def reported_model(made: Reported) -> ReportedModel:
+    """Return for programs what a report did."""
+    progress = made.progress
+    message = "The target has reported a later commit. Nothing was changed." if made.outdated else progress.reason
+    done = len(progress.done)
+    return ReportedModel(
+        message=message,
+        environment=made.environment,
+        rollout=progress.rollout,
+        done=done,
+        total=done + len(progress.open),
+    )
+
+
+def queue_model(view: UpdatesView) -> UpdatesQueueModel:
+    """Return a queue for programs."""
+    head = view.head
+    return UpdatesQueueModel(
+        repository=head.repository,
+        paused=_who(head.pause),
+        blocked=BlockedModel(reason=head.blocked.reason, until=head.blocked.until) if head.blocked else None,
+        doing=head.replaying.why.value if head.replaying else None,
+        default_branch=head.default_branch,
+        base=head.base,
+        auto_branch=head.auto_branch,
+        auto=head.auto,
+        entries=[entry_model(each) for each in view.entries],
+        recent=[entry_model(each) for each in view.recent],
+    )
+
+
+def set_model(view: SetView) -> ImageSetModel:
+    """Return an image set for programs."""
+    declared = view.declared
+    pairs = zip(declared.environments, view.environments, strict=True)
+    return ImageSetModel(
+        name=declared.name,
+        app=declared.app.repository,
+        refs=list(declared.app.refs),
+        sequence=view.state.sequence,
+        held=_who(view.state.hold),
+        environments=[_environment(environment, state) for environment, state in pairs],
+    )
+
+
+def _who(what: Pause | Hold | None) -> PausedModel | None:
+    return PausedModel(by=what.by, at=what.at, reason=what.reason) if what else None
+
+
+def _environment(declared: Environment, state: EnvironmentState) -> EnvironmentModel:
+    newest, *earlier = map(_landed, state.landed) if state.landed else [None]
+    complete = state.newest is not None and state.complete == state.newest.identity
+    return EnvironmentModel(
+        name=declared.name,
+        file=declared.file,
+        promote=declared.promote,
+        soak_seconds=int(declared.soak.total_seconds()),
+        newest=newest,
+        earlier=[each for each in earlier if each],
+        complete=complete,
+        complete_at=state.complete_at if complete else None,
+        targets=_targets([each.name for each in declared.targets], state),
+    )
+
+
+def _landed(landed: Landed) -> LandedModel:
+    return LandedModel(
+        commit=landed.commit,
+        identity=landed.identity,
+        at=landed.at,
+        by=landed.by,
+        kind=landed.kind,
+        entry=landed.entry,
+        app_sha=landed.app_sha,
+    )
+
+
+def _targets(names: Sequence[str], state: EnvironmentState) -> list[ReportModel]:
+    reports = {each.target: each for each in state.reports}
+    identity = state.newest.identity if state.newest else None
+    made = []
+    for name in names:
+        report = reports.get(name)
+        made.append(
+            ReportModel(
+                target=name,
+                config_sha=report.config_sha if report else None,
+                succeeded=report.succeeded if report else None,
+                reported_at=report.reported_at if report else None,
+                current=report is not None and report.succeeded and report.identity == identity,
+            )
+        )
+    return made
