@@ -36,8 +36,18 @@ if TYPE_CHECKING:
         Unlocked,
     )
     from tidegate.web.pull_request_models import PullRequestDetails, PullRequestsList
+    from tidegate.web.update_models import (
+        AnnouncedModel,
+        ImageSetsModel,
+        TargetToken,
+        UpdateDone,
+        UpdateEntryModel,
+        UpdatesQueueModel,
+    )
 
 _API = "/api/v1"
+#: A repeated request of these has no other effect: what is announced has its own URL.
+_IDEMPOTENT = frozenset({"GET", "PUT"})
 #: A Lambda function behind API Gateway answers within 30 s, or never.
 _ANSWER_SECONDS = 35.0
 _CONNECT_SECONDS = 5.0
@@ -181,6 +191,32 @@ class ApiClient:
         """Cancel a deployment; ``is_apply`` interrupts its apply, too."""
         return cast("Decided", self._post(f"/deployments/{_path(deployment)}/cancel", {"apply": is_apply}))
 
+    def updates_queue(self, repository: str) -> UpdatesQueueModel:
+        """Return the queue of a config repository."""
+        return cast("UpdatesQueueModel", self._get(f"{_updates(repository)}/queue"))
+
+    def update_entry(self, repository: str, entry: str) -> UpdateEntryModel:
+        """Return an entry of a config repository's queue."""
+        return cast("UpdateEntryModel", self._get(f"{_updates(repository)}/entries/{_path(entry)}"))
+
+    def image_sets(self, repository: str) -> ImageSetsModel:
+        """Return the image sets of a config repository."""
+        return cast("ImageSetsModel", self._get(f"{_updates(repository)}/sets"))
+
+    def control_updates(self, repository: str, path: str, body: Mapping[str, Any]) -> UpdateDone:
+        """Do what a path below a config repository says, such as ``queue/pause``; names in it are quoted."""
+        return cast("UpdateDone", self._post(f"{_updates(repository)}/{path}", body))
+
+    def target_token(self, repository: str, image_set: str, target: str) -> TargetToken:
+        """Make a new token of a target."""
+        path = f"sets/{_path(image_set)}/targets/{_path(target)}/token"
+        return cast("TargetToken", self._post(f"{_updates(repository)}/{path}", {}))
+
+    def announce(self, repository: str, image_set: str, sha: str, body: Mapping[str, Any]) -> AnnouncedModel:
+        """Announce the images of a commit."""
+        path = f"{_updates(repository)}/sets/{_path(image_set)}/images/{_path(sha)}"
+        return cast("AnnouncedModel", self._ask("PUT", path, None, body))
+
     def job(self, job: str) -> JobModel:
         """Return one job."""
         return cast("JobModel", self._get(f"/jobs/{_path(job)}"))
@@ -221,7 +257,7 @@ class ApiClient:
             except httpx.ConnectError as error:
                 raise refusals.unreachable(self._connection) from error
             except httpx.HTTPError as error:
-                pause = next(pauses, None) if method == "GET" else None
+                pause = next(pauses, None) if method in _IDEMPOTENT else None
                 if pause is None:
                     raise refusals.broken(self.url, method, error) from error
                 self._waiting(f"{self.url} did not answer.", pause)
@@ -235,9 +271,13 @@ def _path(text: str, safe: str = "") -> str:
     return quote(text, safe=safe)
 
 
+def _updates(repository: str) -> str:
+    return f"/config-updates/{_path(repository, '/')}"
+
+
 def _may_repeat(method: str, response: httpx.Response) -> bool:
     """Tell whether a retry cannot repeat an effect: API Gateway answers 503 also for a request in progress."""
-    return method == "GET" or response.status_code == httpx.codes.TOO_MANY_REQUESTS or refusals.is_ours(response)
+    return method in _IDEMPOTENT or response.status_code == httpx.codes.TOO_MANY_REQUESTS or refusals.is_ours(response)
 
 
 def _pause(response: httpx.Response, pauses: Iterator[float]) -> float | None:

@@ -41,11 +41,11 @@ def connect(url: str | None, person: str | None, environ: Mapping[str, str] = os
     cloud = _cloud_at(address, clouds) if address else next(iter(clouds), None)
     if cloud is None and not address:
         raise WrongUsage("Tidegate's URL is not set, and no local cloud is running.", _WHERE)
-    base = _checked(address or str(cloud["api_url"] if cloud else ""))
+    base = checked_url(address or str(cloud["api_url"] if cloud else ""))
     note = _note(clouds) if not address else ""
     if cloud is not None and cloud.get("forge_url") and (person or not (address and environ.get("TIDEGATE_TOKEN"))):
         # A real token must not be sent to the local forge, where a person's login is their token.
-        return Connection(base, _printable(person or "maintainer", "--as"), "--as", is_local=True, note=note)
+        return Connection(base, printable(person or "maintainer", "--as"), "--as", is_local=True, note=note)
     if person:
         raise WrongUsage("--as names a user of the local forge: it needs a local cloud.", _WHO)
     return _with_token_of(environ, base, is_local=cloud is not None, note=note)
@@ -59,7 +59,7 @@ def is_loopback(url: str) -> bool:
 def _with_token_of(environ: Mapping[str, str], base: str, *, is_local: bool, note: str) -> Connection:
     for name in ("TIDEGATE_TOKEN", "GITHUB_TOKEN"):
         if token := environ.get(name, "").strip():
-            return Connection(base, _printable(token, name), name, is_local=is_local, note=note)
+            return Connection(base, printable(token, name), name, is_local=is_local, note=note)
     raise NotSignedIn(f"You are not signed in at {base}: neither TIDEGATE_TOKEN nor GITHUB_TOKEN is set.", _WHO)
 
 
@@ -77,7 +77,7 @@ def _port(url: str) -> int | None:
     return port if parts.hostname in _LOOPBACK else None
 
 
-def _checked(url: str) -> str:
+def checked_url(url: str) -> str:
     """Return the address if a token may be sent there. Raise WrongUsage."""
     try:
         parts = urlsplit(url)
@@ -91,7 +91,7 @@ def _checked(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
 
 
-def _printable(token: str, name: str) -> str:
+def printable(token: str, name: str) -> str:
     """Return the token if it can be sent. It is not shown when it cannot."""
     if not token.isascii() or not token.isprintable() or " " in token:
         raise WrongUsage(

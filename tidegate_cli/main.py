@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from tidegate_cli import local, organization, policy, secret
+from tidegate_cli import local, organization, policy, secret, updates
+from tidegate_cli.announce import announce
 from tidegate_cli.convert import convert
 from tidegate_cli.deploy import deploy, destroy
 from tidegate_cli.doctor.command import doctor
@@ -73,6 +74,8 @@ for _command in (
 app.command(
     "confirm", cls=Command, rich_help_panel="Deploying", help="The same as approve: the word of buttons and comments."
 )(approve)
+app.command("announce", cls=Command, rich_help_panel="Config updates")(announce)
+app.add_typer(updates.app, name="updates", rich_help_panel="Config updates")
 for _looking in (validate, explain, convert):
     app.command(cls=Command, rich_help_panel="Configuring")(_looking)
 app.add_typer(policy.app, name="policy", rich_help_panel="Configuring")

@@ -13,6 +13,8 @@ from tidegate_cli.problems import NotFound, NotPermitted, NotSignedIn, Problem, 
 BUSY = frozenset({429, 502, 503, 504})
 """Statuses after which a retry may help."""
 _LONGEST_MESSAGE = 2000
+#: Where a CI run's token comes from.
+_OF_CI = frozenset({"TIDEGATE_CI_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_URL"})
 _BY_STATUS: dict[int, tuple[type[Problem], str]] = {
     400: (WrongUsage, ""),
     403: (NotPermitted, ""),
@@ -60,6 +62,9 @@ def is_ours(response: httpx.Response) -> bool:
 
 def _unknown_token(connection: Connection, message: str, code: str) -> Problem:
     name = connection.token_from
+    if name in _OF_CI:
+        hint = "The job needs a token for the audience of this installation (docs/config-updates.md)."
+        return NotSignedIn(f"{connection.url} does not accept the token of this CI run: {message}", hint, code)
     if name == "--as":
         return NotSignedIn(
             "The local forge has no user of this name.", "Use maintainer, reviewer, developer or visitor.", code

@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
-from tidegate.web import change_models, drift_models, models, pull_request_models
+from tidegate.web import change_models, drift_models, models, pull_request_models, update_models
 
 #: What each route answers, by the beginning of ``METHOD /path`` below ``/api/v1``.
 _MODELS: dict[str, type[BaseModel]] = {
@@ -34,6 +34,12 @@ _MODELS: dict[str, type[BaseModel]] = {
     r"GET /pulls/.+": pull_request_models.PullRequestDetails,
     r"GET /drift": drift_models.DriftList,
     r"POST /drift/look": drift_models.Looking,
+    r"GET /config-updates/.+/queue": update_models.UpdatesQueueModel,
+    r"GET /config-updates/.+/sets": update_models.ImageSetsModel,
+    r"GET /config-updates/.+/entries/[^/]+": update_models.UpdateEntryModel,
+    r"PUT /config-updates/.+": update_models.AnnouncedModel,
+    r"POST /config-updates/.+/token": update_models.TargetToken,
+    r"POST /config-updates/.+(?<!token)": update_models.UpdateDone,
 }
 
 

@@ -143,7 +143,7 @@ def api() -> Iterator[Api]:
             self.end_headers()
             self.wfile.write(data)
 
-        do_POST = do_GET  # The name that the server looks for.
+        do_POST = do_PUT = do_GET  # The name that the server looks for.
 
         def log_message(self, *_: object) -> None:
             pass
@@ -162,7 +162,7 @@ def api() -> Iterator[Api]:
 @pytest.fixture(autouse=True)
 def surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     """No address, no token and no local cloud from the machine that runs the tests."""
-    for name in [name for name in os.environ if name.startswith(("TIDEGATE_", "GITHUB_", "GH_"))]:
+    for name in [name for name in os.environ if name.startswith(("TIDEGATE_", "GITHUB_", "GH_", "CI_", "ACTIONS_"))]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("COLUMNS", "80")
