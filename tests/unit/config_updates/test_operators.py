@@ -14,6 +14,7 @@ from tidegate.config_updates.pause import pause_queue, resume_queue
 from tidegate.config_updates.promote import promote_to
 from tidegate.config_updates.retry import retry_entry
 from tidegate.config_updates.roll_back import roll_back
+from tidegate.config_updates.rules.audit import Word
 from tidegate.config_updates.rules.entry import EntryKind, EntryState
 from tidegate.config_updates.rules.environment import EnvironmentState, Landed
 from tidegate.config_updates.rules.promotion import NextEnvironment, Promotion, Stage
@@ -28,7 +29,8 @@ from tidegate.config_updates.rules.queue import (
 )
 from tidegate.config_updates.rules.refusals import UnknownEnvironment, UnknownImageSet
 from tidegate.config_updates.rules.verdicts import CheckVerdict, CommitVerdict, RequiredCheck, Verdict
-from tidegate.rules.errors import NotFound
+from tidegate.config_updates.target_tokens import make_target_token
+from tidegate.rules.errors import CloudUnavailable, NotFound
 
 NOW = utc("2026-03-02T08:30")
 COMMITS = ["1" * 40, "2" * 40, "3" * 40]
@@ -224,3 +226,32 @@ def test_a_full_queue_takes_no_retry_rollback_or_promotion(ports):
         promote_to(ports, REPOSITORY, "shop", "production", "operator"),
     ):
         assert (decision.done, f"{MOST_OPEN} entries" in decision.reason) == (False, True)
+
+
+def test_what_an_operator_does_is_audited_before_it_is_done(ports):
+    entry = announce(ports).entry.id
+    landed(ports, complete="identity-3")
+    pause_queue(ports, REPOSITORY, "operator", "Why.")
+    resume_queue(ports, REPOSITORY, "operator")
+    hold_set(ports, REPOSITORY, "shop", "operator", "Why.")
+    release_set(ports, REPOSITORY, "shop", "operator")
+    evict_entry(ports, REPOSITORY, entry, "operator")
+    retry_entry(ports, REPOSITORY, entry, "operator")
+    roll_back(ports, REPOSITORY, "shop", "staging", "operator")
+    promote_to(ports, REPOSITORY, "shop", "production", "operator")
+    make_target_token(ports, REPOSITORY, "shop", "staging-eu", "operator")
+    messages = ports.audit.published
+    assert [each.state for each in messages] == list(Word)
+    assert len({each.event for each in messages}) == len({each.event[:128] for each in messages}) == len(Word)
+    assert (messages[0].body["reason"], messages[4].body["id"]) == ("Why.", entry)
+
+    before = ports.config_updates.head(REPOSITORY)
+    ports.audit.unavailable = True
+    for act in (
+        lambda: pause_queue(ports, REPOSITORY, "operator"),
+        lambda: evict_entry(ports, REPOSITORY, entry, "operator"),
+        lambda: make_target_token(ports, REPOSITORY, "shop", "staging-eu", "operator"),
+    ):
+        with pytest.raises(CloudUnavailable):
+            act()
+    assert ports.config_updates.head(REPOSITORY) == before

@@ -6,10 +6,12 @@ from dataclasses import replace
 
 from tidegate.config.rules.config_updates import DeclaredImageSet
 from tidegate.config_updates.promotions.review_promotions import review_promotions
+from tidegate.config_updates.audit_operator import audit_operator, subject_of
 from tidegate.config_updates.queue.wake_worker import wake_worker
 from tidegate.config_updates.read_configuration import current_updates
 from tidegate.config_updates.rules.announcing import waits_for, with_entry
 from tidegate.config_updates.rules.answers import EntryDecision
+from tidegate.config_updates.rules.audit import Subject, Word
 from tidegate.config_updates.rules.entry import RETRIABLE, EntryKind, UpdateEntry, entry_id
 from tidegate.config_updates.rules.environment import EnvironmentState, Landed
 from tidegate.config_updates.rules.promotion import Promotion, Stage
@@ -66,12 +68,15 @@ def _promote(ports: Ports, repository: str, declared: DeclaredImageSet, name: st
 def _approve(ports: Ports, waiting: Promotion, by: str) -> EntryDecision:
     if waiting.approved_by:
         return EntryDecision(False, f"{waiting.approved_by} has promoted it already. {waiting.reason}".rstrip())
+    to = waiting.following.name if waiting.following else ""
+    audit_operator(ports, Word.PROMOTED, waiting.repository, by, Subject(waiting.image_set, to, waiting.entry))
     ports.config_updates.save_promotion(replace(waiting, approved_by=by))
     return EntryDecision(True, f"{by} promotes the image set of {waiting.environment}.")
 
 
 def _enqueue(ports: Ports, source: EnvironmentState, what: Landed, name: str, by: str) -> EntryDecision:
     store, repository = ports.config_updates, source.repository
+    head = store.head(repository)
     newest = store.environment(repository, source.image_set, name).newest
     if newest is not None and newest.identity == what.identity:
         return EntryDecision(False, f"{name} has the image set of {source.name} already.")
@@ -81,9 +86,9 @@ def _enqueue(ports: Ports, source: EnvironmentState, what: Landed, name: str, by
     if known is not None:
         again = f" Retry it: tidegate updates retry {repository} {known.id}" if known.state in RETRIABLE else ""
         return EntryDecision(False, f"That promotion exists; it is {known.state.value}.{again}", known)
-    head = store.head(repository)
     if len(head.open) >= MOST_OPEN:
         return EntryDecision(False, f"The queue holds {MOST_OPEN} entries, which is the limit. Evict some first.")
+    audit_operator(ports, Word.PROMOTED, head.repository, by, subject_of(entry))
     store.commit(head, with_entry(head, entry), [entry])
     return EntryDecision(True, f"It is in the queue. {waits_for(head, entry)}".rstrip(), entry)
 

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tidegate.config_updates.audit_operator import audit_operator, subject_of
 from tidegate.config_updates.queue.wake_worker import wake_worker
 from tidegate.config_updates.rules.announcing import waits_for, with_entry
 from tidegate.config_updates.rules.answers import EntryDecision
+from tidegate.config_updates.rules.audit import Word
 from tidegate.config_updates.rules.entry import RETRIABLE, EntryState, UpdateEntry
 from tidegate.config_updates.rules.queue import MOST_OPEN, UpdateHead
 from tidegate.ports import Ports
@@ -31,6 +33,7 @@ def _retry(ports: Ports, repository: str, identifier: str, by: str) -> EntryDeci
     head, entry = ports.config_updates.head(repository), ports.config_updates.entry(repository, identifier)
     if refusal := _refusal(ports, head, entry):
         return EntryDecision(False, refusal, entry)
+    audit_operator(ports, Word.RETRIED, head.repository, by, subject_of(entry))
     again = replace(
         entry,
         attempt=entry.attempt + 1,

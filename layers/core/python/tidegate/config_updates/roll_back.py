@@ -5,11 +5,13 @@ It enters the queue and is tested like any other; the set is held, so that nothi
 
 from __future__ import annotations
 
+from tidegate.config_updates.audit_operator import audit_operator, subject_of
 from tidegate.config_updates.hold import with_hold
 from tidegate.config_updates.queue.wake_worker import wake_worker
 from tidegate.config_updates.read_configuration import current_updates
 from tidegate.config_updates.rules.announcing import waits_for, with_entry
 from tidegate.config_updates.rules.answers import EntryDecision
+from tidegate.config_updates.rules.audit import Word
 from tidegate.config_updates.rules.entry import RETRIABLE, EntryKind, UpdateEntry, entry_id
 from tidegate.config_updates.rules.environment import EnvironmentState, Landed
 from tidegate.config_updates.rules.queue import MOST_OPEN, Hold
@@ -48,6 +50,7 @@ def _roll_back(ports: Ports, repository: str, place: tuple[str, str], by: str, t
         return EntryDecision(False, f"{known.by} asked for that before; it is {known.state.value}.{again}", known)
     if len(head.open) >= MOST_OPEN:
         return EntryDecision(False, f"The queue holds {MOST_OPEN} entries, which is the limit. Evict some first.")
+    audit_operator(ports, Word.ROLLED_BACK, head.repository, by, subject_of(entry), f"To {found.commit}.")
     after = with_entry(head, entry)
     if head.set_state(entry.image_set).hold is None:
         reason = f"{entry.environment} is rolled back to {found.commit[:10]}."
