@@ -117,6 +117,7 @@ def config_repository(wires, repository=REPOSITORY):
     """Let a repository be a config repository with one announcement; return its entry's id."""
     wires.config_branches.heads["main"] = HEAD
     wires.config_branches.files[HEAD, FILE] = CONFIGURATION.encode()
+    wires.config_branches.files[HEAD, "images/staging.json"] = b"{}"
     made = announce_images(wires.ports, repository, "shop", OTHER_SHA, images_of(OTHER_SHA), sequence=1, by="developer")
     return made.entry.id
 

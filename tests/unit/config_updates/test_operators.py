@@ -180,6 +180,17 @@ def test_a_promotion_that_waits_for_a_person_is_approved_once(ports):
     assert "operator has promoted" in promote_to(ports, REPOSITORY, "shop", "production", "other").reason
 
 
+def test_of_several_promotions_that_wait_the_newest_image_set_s_is_approved(ports):
+    landed(ports)
+    for number in (1, 3, 2):
+        ports.config_updates.save_promotion(
+            any_promotion(Stage.AFTER, entry=f"entry-{number}", identity=f"identity-{number}")
+        )
+    assert promote_to(ports, REPOSITORY, "shop", "production", "operator").done
+    approved = [each.entry for each in ports.config_updates.open_promotions(REPOSITORY) if each.approved_by]
+    assert approved == ["entry-3"]
+
+
 def test_without_one_that_waits_the_complete_image_set_enters_the_queue(ports):
     landed(ports, complete="identity-3")
     decision = promote_to(ports, REPOSITORY, "shop", "production", "operator")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from tidegate.config.rules.config_updates import DeclaredImageSet
@@ -55,14 +56,20 @@ def _promote(ports: Ports, repository: str, declared: DeclaredImageSet, name: st
         for each in ports.config_updates.open_promotions(repository)
         if each.image_set == declared.name and each.following is not None and each.following.name == name
     ]
-    if waiting := next((each for each in of_it if each.stage is Stage.AFTER), None):
-        return _approve(ports, waiting, by)
     state = ports.config_updates.environment(repository, declared.name, before)
+    if waiting := [each for each in of_it if each.stage is Stage.AFTER]:
+        return _approve(ports, _newest(state, waiting), by)
     running = [each for each in of_it if each.stage in _BEFORE]
     if running or state.newest is None or state.complete != state.newest.identity:
         why = _BEFORE[running[0].stage if running else Stage.TARGETS]
         return EntryDecision(False, f"The image set of {before} cannot be promoted yet: {why}.")
     return _enqueue(ports, state, state.newest, name, by)
+
+
+def _newest(state: EnvironmentState, waiting: Sequence[Promotion]) -> Promotion:
+    """Return the promotion of the image set that landed last."""
+    order = [each.identity for each in state.landed]
+    return min(waiting, key=lambda each: order.index(each.identity) if each.identity in order else len(order))
 
 
 def _approve(ports: Ports, waiting: Promotion, by: str) -> EntryDecision:

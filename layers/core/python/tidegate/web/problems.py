@@ -10,7 +10,6 @@ from tidegate.config_updates.rules.image_set import InvalidImageSet
 from tidegate.config_updates.rules.refusals import (
     NoConfigUpdates,
     NoFileAtCommit,
-    NothingToPromote,
     NotOnDefaultBranch,
     UnknownEnvironment,
     UnknownImageSet,
@@ -53,7 +52,6 @@ _STATUSES: tuple[tuple[type[TidegateError], HTTPStatus, str], ...] = (
     (UnknownTarget, HTTPStatus.NOT_FOUND, "unknown_target"),
     (NotOnDefaultBranch, HTTPStatus.CONFLICT, "not_on_default_branch"),
     (NoFileAtCommit, HTTPStatus.CONFLICT, "no_file_at_commit"),
-    (NothingToPromote, HTTPStatus.CONFLICT, "not_possible"),
     (InvalidConfiguration, HTTPStatus.CONFLICT, "invalid_configuration"),
     (refusals.NotAllowed, HTTPStatus.FORBIDDEN, "not_allowed"),
     (refusals.UnknownRoot, HTTPStatus.NOT_FOUND, "unknown_root"),

@@ -57,11 +57,3 @@ class NoFileAtCommit(TidegateError):
 
     def __init__(self, commit: str, file: str) -> None:
         super().__init__(f"The commit {commit[:12]} has no file {file}. Report a commit that has the image set.")
-
-
-class NothingToPromote(TidegateError):
-    """An environment to which nothing can be promoted. ``reasons`` are why what is on its way cannot yet."""
-
-    def __init__(self, environment: str, reasons: Sequence[str]) -> None:
-        why = " ".join(reasons) or "No image set is complete in the environment before it."
-        super().__init__(f"Nothing waits to be promoted to {environment}. {why}")
