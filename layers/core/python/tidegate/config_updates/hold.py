@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tidegate.config_updates.audit_operator import audit_operator
+from tidegate.config_updates.promotions import review_promotions
 from tidegate.config_updates.queue.wake_worker import wake_worker
 from tidegate.config_updates.read_configuration import current_updates
 from tidegate.config_updates.rules.audit import Subject, Word
@@ -38,6 +39,7 @@ def release_set(ports: Ports, repository: str, image_set: str, by: str) -> Decis
     current_updates(ports, repository).image_set(image_set)
     decision = deciding_again(lambda: _release(ports, repository, image_set, by))
     wake_worker(ports, repository)
+    review_promotions(ports, repository)
     return decision
 
 
