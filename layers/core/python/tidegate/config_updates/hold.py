@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tidegate.config_updates.audit_operator import audit_operator
-from tidegate.config_updates.promotions import review_promotions
+from tidegate.config_updates.promotions.review_promotions import review_promotions
 from tidegate.config_updates.queue.wake_worker import wake_worker
 from tidegate.config_updates.read_configuration import current_updates
 from tidegate.config_updates.rules.audit import Subject, Word

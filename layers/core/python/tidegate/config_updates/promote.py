@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tidegate.config.rules.config_updates import DeclaredImageSet
-from tidegate.config_updates.promotions.review_promotions import review_promotions
 from tidegate.config_updates.audit_operator import audit_operator, subject_of
+from tidegate.config_updates.promotions.review_promotions import review_promotions
 from tidegate.config_updates.queue.wake_worker import wake_worker
 from tidegate.config_updates.read_configuration import current_updates
 from tidegate.config_updates.rules.announcing import waits_for, with_entry
