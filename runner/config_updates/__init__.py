@@ -1,5 +1,5 @@
-"""Config updates in the runner: ``replaying`` makes commits with the repository's commands, ``pushing`` moves a branch.
+"""Config updates in the runner: ``job`` makes commits with the repository's commands.
 
-They are two tasks. The first, a job of the runner (``job``), runs code of the repository and has no token that could
-write; the second has one, and runs nothing of the repository (docs/decisions/0243).
+It has no token that could write. Another step, which runs nothing of the repository, pushes them:
+``tidegate.config_updates.adapters.pushing`` (docs/decisions/0243).
 """

@@ -14,9 +14,9 @@ from tidegate.config_updates.rules.promotion import Promotion, Stage
 from tidegate.config_updates.rules.queue import UpdateHead
 from tidegate.config_updates.rules.replay import NewCommits
 from tidegate.config_updates.rules.status import StatusRefused
-from tidegate.config_updates.rules.verdicts import CheckReport
 from tidegate.ports import Moved
 from tidegate.rules.errors import Conflict, NotFound
+from tidegate.vcs.rules.check_report import CheckReport
 
 
 class MemoryConfigUpdates:

@@ -15,7 +15,6 @@ from tidegate.config_updates.queue.push_replay import fail_replay, push_replay
 from tidegate.config_updates.queue.wait_for_update import wait_for_update
 from tidegate.config_updates.queue.wake_worker import wake_worker
 from tidegate.config_updates.rules.entry import EntryState
-from tidegate.config_updates.rules.verdicts import CheckReport, Source
 from tidegate.messages.config_updates import (
     BeginReplay,
     ClaimUpdate,
@@ -27,6 +26,7 @@ from tidegate.messages.config_updates import (
 )
 from tidegate.reconciler.reconciler_pass import ReconcilerPass
 from tidegate.reconciler.start_update_workers import start_update_workers
+from tidegate.vcs.rules.check_report import CheckReport, Source
 from tidegate.vcs.rules.comparison import Comparison
 
 # The auto branch

@@ -8,13 +8,12 @@ from hypothesis import strategies as st
 
 from tidegate.config.rules.config_updates import RequiredCheck, Timeouts
 from tidegate.config_updates.rules.verdicts import (
-    CheckReport,
     CommitVerdict,
     Retried,
-    Source,
     Verdict,
     judge_commit,
 )
+from tidegate.vcs.rules.check_report import CheckReport, Source
 
 PUSHED = datetime(2026, 3, 2, 8, tzinfo=UTC)
 TESTS, LINT = RequiredCheck("tests", "github-actions"), RequiredCheck("lint", "github-actions")

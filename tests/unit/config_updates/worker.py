@@ -17,7 +17,6 @@ from tidegate.config_updates.queue.wake_worker import wake_worker
 from tidegate.config_updates.rules.entry import EntryKind, EntryState, UpdateEntry, entry_id
 from tidegate.config_updates.rules.queue import UpdateHead
 from tidegate.config_updates.rules.replay import Outcome, Replayed, State, bundle_key, result_key
-from tidegate.config_updates.rules.verdicts import CheckReport, Source
 from tidegate.messages.config_updates import (
     BeginReplay,
     ClaimUpdate,
@@ -26,6 +25,7 @@ from tidegate.messages.config_updates import (
     UpdateClaimed,
 )
 from tidegate.ports import Ports
+from tidegate.vcs.rules.check_report import CheckReport, Source
 
 CONFIG = "acme/shop-config"
 FILE = b"""\

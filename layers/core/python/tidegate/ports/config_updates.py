@@ -13,8 +13,8 @@ if TYPE_CHECKING:  # Functions import this, and their starts count.
     from tidegate.config_updates.rules.promotion import Promotion
     from tidegate.config_updates.rules.queue import UpdateHead
     from tidegate.config_updates.rules.replay import NewCommits, Replay, Replayed
-    from tidegate.config_updates.rules.verdicts import CheckReport
     from tidegate.plans.rules.plan import Artifact
+    from tidegate.vcs.rules.check_report import CheckReport
 
 
 class ConfigUpdateStore(Protocol):

@@ -202,6 +202,13 @@ class AppLacksPermission(ForgeRefused):
         self.permissions = permissions
 
 
+class UnexpectedCommits(TidegateError):
+    """A replay has made other commits than those that were asked for. Nothing was pushed."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(f"The new commits are not the expected ones, and were not pushed. {problem}")
+
+
 class OversizedRecord(TidegateError):
     """Something is larger than the table's limit (400 KB). A retry does not help."""
 

@@ -31,7 +31,7 @@ from tidegate.config_updates.rules.queue import (
     works_here,
 )
 from tidegate.config_updates.rules.refusals import NoConfigUpdates
-from tidegate.config_updates.rules.verdicts import CheckReport, CommitVerdict, Retried, Source, Verdict, judge_commit
+from tidegate.config_updates.rules.verdicts import CommitVerdict, Retried, Verdict, judge_commit
 from tidegate.deploys.rules.job import JobKind, job_id
 from tidegate.deploys.rules.queue import EXECUTION_AGE
 from tidegate.messages.config_updates import ClaimUpdate, UpdateClaimed
@@ -39,6 +39,7 @@ from tidegate.ports import Ports
 from tidegate.rules.actor import TIDEGATE
 from tidegate.rules.decide_again import deciding_again
 from tidegate.rules.errors import ForgeRefused, InvalidConfiguration, NotFound
+from tidegate.vcs.rules.check_report import CheckReport, Source
 from tidegate.vcs.rules.comparison import Comparison
 
 #: Where the auto branch is looked for before the configuration is known.

@@ -13,6 +13,7 @@ from enum import StrEnum
 from types import MappingProxyType
 
 from tidegate.config.rules.config_updates import RequiredCheck, Timeouts
+from tidegate.vcs.rules.check_report import CheckReport, Source
 
 
 class Verdict(StrEnum):
@@ -22,28 +23,6 @@ class Verdict(StrEnum):
     FAIL = "fail"
     NONE = "none"
     RETRY = "retry"
-
-
-class Source(StrEnum):
-    """Which of the forge's two systems reports a check."""
-
-    STATUS = "status"
-    CHECK_RUN = "check_run"
-
-
-@dataclass(frozen=True, slots=True)
-class CheckReport:
-    """What one App reports of one check of a commit. ``number`` grows with each report of it.
-
-    ``result`` is a status's state, or a check run's conclusion, or its status while it has none.
-    """
-
-    source: Source
-    name: str
-    app: str
-    result: str
-    number: int
-    started_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

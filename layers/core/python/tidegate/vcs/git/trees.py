@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import signal
-import subprocess
 import tempfile
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -19,8 +17,9 @@ from pathlib import Path
 
 from tidegate.ports import FileChange, Merged, PushedTrees
 from tidegate.roots.rules.root import commit_sha
-from tidegate.rules.errors import ForgeRefused, ForgeUnavailable, NotFound
-from tidegate.vcs.git.environment import git_environment, refusal
+from tidegate.rules.errors import ForgeRefused, NotFound
+from tidegate.vcs.git.bare import BareGit, GitFailedError, fetch_refusal
+from tidegate.vcs.git.environment import refusal
 
 #: Seconds for everything that one push needs. The largest repositories take a few.
 TIME_LIMIT = 120.0
@@ -29,20 +28,7 @@ MAXIMUM_FILE = 1024 * 1024
 PROTOCOLS = frozenset({"https"})
 
 _ZEROS = re.compile(r"0+")
-_MISSING = re.compile(r"not our ref|unadvertised object|couldn't find remote ref|bad object|missing necessary objects")
-_REFUSED = re.compile(r"requested URL returned error: (4\d\d)|repository '[^']*' not found|could not read Username")
-_TOO_MANY_REQUESTS = 429
 _SUBMODULE, _SYMBOLIC_LINK = "160000", "120000"
-#: git requires a committer, also for temporary commits.
-_NOBODY = {
-    f"GIT_{role}_{what}": value
-    for role in ("AUTHOR", "COMMITTER")
-    for what, value in (("NAME", "Tidegate"), ("EMAIL", "tidegate@localhost"))
-}
-
-
-class GitFailedError(Exception):
-    """git failed or exceeded the time limit. The message is its last output."""
 
 
 class GitSource:
@@ -87,75 +73,30 @@ def trees_in(home: Path, url: str, before: str, after: str, environ: Mapping[str
     return _Trees(git, None if _ZEROS.fullmatch(before) else commit_sha(before), commit_sha(after))
 
 
-class _Git:
-    """git in one bare repository under ``home``, until ``deadline`` (monotonic seconds)."""
+class _Git(BareGit):
+    """git in one bare repository, which has of each commit what is needed."""
 
     def __init__(self, home: Path, url: str, token: str, environ: Mapping[str, str], deadline: float) -> None:
-        self._directory = home / "repository.git"
-        self._token = token
-        self._deadline = deadline
         settings = {
             "fetch.negotiationAlgorithm": "noop",
             "remote.origin.url": url,
             "remote.origin.promisor": "true",
         }
-        own = {"GIT_DIR": str(self._directory), **_NOBODY}
-        self._environ = {**git_environment(environ, home, (url,), token, settings), **own}
-
-    def create(self, object_format: str) -> None:
-        self._directory.mkdir()
-        self.run("init", "--bare", "--quiet", "--template=", f"--object-format={object_format}")
+        super().__init__(home, url, token, environ, deadline, settings)
 
     def fetch_commits(self, commits: Sequence[str]) -> None:
         """Fetch commits with their trees and nothing else. Raise NotFound if one is missing."""
         try:
-            self._fetch("--depth=1", "--filter=blob:none", "--end-of-options", "origin", *commits)
+            self.fetch("--depth=1", "--filter=blob:none", "--end-of-options", "origin", *commits)
         except GitFailedError as error:
-            raise _refusal(str(error), commits) from error
+            raise fetch_refusal(str(error), commits) from error
 
     def fetch_blobs(self, blobs: Collection[str]) -> None:
         """Fetch the contents of files, all in one request."""
         try:
-            self._fetch("--filter=blob:none", "--stdin", "--end-of-options", "origin", stdin=_lines(blobs))
+            self.fetch("--filter=blob:none", "--stdin", "--end-of-options", "origin", stdin=_lines(blobs))
         except GitFailedError as error:
-            raise _refusal(str(error), ["file"]) from error
-
-    def run(self, *arguments: str, stdin: bytes = b"", no: int = 0) -> bytes:
-        """Run git and return its output. ``no`` is an exit code that means no. Raise GitFailedError."""
-        with subprocess.Popen(
-            ["git", "--no-replace-objects", "--no-optional-locks", *arguments],
-            cwd=self._directory,
-            env=self._environ,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-        ) as process:
-            try:
-                output, errors = process.communicate(stdin, timeout=max(0.0, self._deadline - time.monotonic()))
-            except subprocess.TimeoutExpired:
-                # git's helpers keep the pipes open, so the whole process group is killed.
-                os.killpg(process.pid, signal.SIGKILL)
-                raise GitFailedError("it took too long") from None
-        if process.returncode not in {0, no}:
-            raise GitFailedError(self._last_words(errors))
-        return output
-
-    def _fetch(self, *arguments: str, stdin: bytes = b"") -> None:
-        self.run(
-            "fetch",
-            "--quiet",
-            "--no-tags",
-            "--no-write-fetch-head",
-            "--no-recurse-submodules",
-            "--no-auto-maintenance",
-            *arguments,
-            stdin=stdin,
-        )
-
-    def _last_words(self, errors: bytes) -> str:
-        text = " ".join(errors.decode("utf-8", "replace").split())[-500:]
-        return text.replace(self._token, "…") if self._token else text
+            raise fetch_refusal(str(error), ["file"]) from error
 
 
 class _Trees:
@@ -193,13 +134,12 @@ class _Trees:
         if elsewhere := [name for name in wanted if name not in self._made]:
             self._git.fetch_blobs(elsewhere)
         sizes = self._git.run("cat-file", "--batch-check=%(objectname) %(objectsize)", stdin=_lines(wanted))
-        small = [name for name, size in map(bytes.split, sizes.splitlines()) if int(size) <= MAXIMUM_FILE]
-        contents = self._git.run("cat-file", "--batch", stdin=b"".join(name + b"\n" for name in small))
-        return {**dict.fromkeys(wanted, b""), **dict(_contents(contents))}
+        small = [name.decode() for name, size in map(bytes.split, sizes.splitlines()) if int(size) <= MAXIMUM_FILE]
+        return {**dict.fromkeys(wanted, b""), **dict(self._git.contents(small))}
 
 
 def _fetched(git: _Git, before: str, after: str) -> PushedTrees:
-    git.create("sha1" if len(after) == 40 else "sha256")  # noqa: PLR2004  # Hexadecimal digits of SHA-1.
+    git.create(after)
     if not _ZEROS.fullmatch(before):
         try:
             git.fetch_commits([before, after] if before != after else [after])
@@ -212,7 +152,7 @@ def _fetched(git: _Git, before: str, after: str) -> PushedTrees:
 
 
 def _merged(git: _Git, base: str, head: str, common: str) -> Merged:
-    git.create("sha1" if len(head) == 40 else "sha256")  # noqa: PLR2004  # Hexadecimal digits of SHA-1.
+    git.create(head)
     git.fetch_commits(sorted({base, head, common}))
     if common in {base, head}:
         return Merged(_Trees(git, base, head if common == base else base))
@@ -261,16 +201,6 @@ def _all_new(files: Mapping[str, str]) -> tuple[FileChange, ...]:
     return tuple(FileChange(path, None, blob) for path, blob in files.items())
 
 
-def _contents(output: bytes) -> Iterator[tuple[str, bytes]]:
-    """Yield id and content of each object that ``cat-file --batch`` printed."""
-    position = 0
-    while position < len(output):
-        end = output.index(b"\n", position)
-        name, _, size = output[position:end].decode().split(" ")
-        position = end + 1 + int(size) + 1
-        yield name, output[end + 1 : position - 1]
-
-
 def _path(raw: bytes) -> str:
     """Return a path as text; bytes that are not UTF-8 become lone surrogates, as everywhere in Python."""
     return raw.decode("utf-8", "surrogateescape")
@@ -278,12 +208,3 @@ def _path(raw: bytes) -> str:
 
 def _lines(names: Collection[str]) -> bytes:
     return "".join(f"{name}\n" for name in names).encode()
-
-
-def _refusal(words: str, wanted: Sequence[str]) -> Exception:
-    if _MISSING.search(words):
-        return NotFound("commit", " or ".join(wanted))
-    refused = _REFUSED.search(words)
-    if refused and refused[1] != str(_TOO_MANY_REQUESTS):
-        return ForgeRefused(int(refused[1] or 404), words)
-    return ForgeUnavailable(words)
