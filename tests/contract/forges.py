@@ -84,6 +84,25 @@ class Tried:
         person = self.person(by)
         return int((person.note if self.is_gitlab else person.comment)(self.repository, number, text))
 
+    def set_status(self, sha: str, name: str, state: str, by: str = "developer") -> None:
+        """Set a commit's status; ``state`` is pending or success."""
+        self.person(by).set_status(self.repository, sha, name, state)
+
+    def run_job(self, sha: str, name: str, result: str) -> None:
+        """Let CI report a job that has ended: GitLab's state, or GitHub's conclusion."""
+        if self.is_gitlab:
+            heads = {head: branch for branch, head in self.person().branches(self.repository).items()}
+            self.person().run_jobs(self.repository, heads[sha], **{name: result})
+        else:
+            self.person().report_check(self.repository, sha, name, result)
+
+    def lock(self, branch: str) -> None:
+        """Let nobody move a branch."""
+        if self.is_gitlab:
+            self.person().protect(self.repository)
+        else:
+            self.person().protect(self.repository, branch, locked=True)
+
     def retarget(self, number: int, branch: str) -> None:
         person = self.person()
         if self.is_gitlab:

@@ -29,9 +29,9 @@ class Calls:
     def __init__(self) -> None:
         self._newest = deque[Call](maxlen=_KEPT)
 
-    def add(self, request: Request) -> None:
+    def add(self, request: Request, path: str) -> None:
         """Remember a call."""
-        self._newest.append(Call(time.time(), request.method, request.path, request.user_agent.string))
+        self._newest.append(Call(time.time(), request.method, path, request.user_agent.string))
 
     def described(self) -> list[dict[str, Any]]:
         """Return what is remembered, oldest first."""

@@ -23,8 +23,8 @@ _ANNOTATION = {"path": str, "start_line": int, "end_line": int, "annotation_leve
 _RESOURCE = "CheckRun"
 
 
-def create(hosting: Hosting, repository: Repository, body: Mapping[str, Any]) -> CheckRun:
-    """Make a check run of the fields that GitHub takes. Raise Refusal (422)."""
+def create(hosting: Hosting, repository: Repository, body: Mapping[str, Any], *, app: str | None = None) -> CheckRun:
+    """Make a check run of the fields that GitHub takes, as another App's with ``app``. Raise Refusal (422)."""
     for field in ("name", "head_sha"):
         if not isinstance(body.get(field), str) or not body[field]:
             raise invalid(_RESOURCE, field, "missing_field", f"{field} wasn't supplied.")
@@ -33,11 +33,11 @@ def create(hosting: Hosting, repository: Repository, body: Mapping[str, Any]) ->
     except GitRefused:
         raise Refusal(422, f"No commit found for SHA: {body['head_sha']}") from None
     changes = {"status": "queued", "started_at": clock.now(), **_changes(body)}
-    suite = ensure_suite(hosting, repository, sha)
+    suite = ensure_suite(hosting, repository, sha, app=app)
     run = hosting.store.add(
-        lambda fresh: CheckRun(fresh, repository.repository, suite.id, body["name"], sha, **changes)
+        lambda fresh: CheckRun(fresh, repository.repository, suite.id, body["name"], sha, **changes, app=app)
     )
-    tell(hosting, repository, run, "created", hosting.bot().login)
+    tell(hosting, repository, run, "created", hosting.bot(app).login)
     if run.status == "completed":
         _tell_completed(hosting, repository, run)
     return run
@@ -118,17 +118,28 @@ def _actions(actions: list[dict[str, str]]) -> list[dict[str, str]]:
     return [{name: action[name] for name in _ACTION_LENGTHS} for action in actions]
 
 
+def rerun_job(hosting: Hosting, repository: Repository, run: CheckRun) -> CheckRun:
+    """Begin a job of GitHub Actions again: it is another check run of the same name."""
+    return create(hosting, repository, {"name": run.name, "head_sha": run.head_sha}, app=run.app)
+
+
 def ensure_suite(
-    hosting: Hosting, repository: Repository, sha: str, branch: str | None = None, before: str | None = None
+    hosting: Hosting,
+    repository: Repository,
+    sha: str,
+    branch: str | None = None,
+    before: str | None = None,
+    app: str | None = None,
 ) -> CheckSuite:
-    """Return the App's suite of a commit; the first mention makes it."""
+    """Return an App's suite of a commit; the first mention makes it."""
     if branch is None:
         branch = next((name for name, head in hosting.git(repository).branches().items() if head == sha), None)
     return hosting.store.first_or_add(
         CheckSuite,
-        lambda fresh: CheckSuite(fresh, repository.repository, sha, branch, before, clock.now()),
+        lambda fresh: CheckSuite(fresh, repository.repository, sha, branch, before, clock.now(), app),
         repository.repository,
         head_sha=sha,
+        app=app,
     )
 
 
@@ -138,8 +149,8 @@ def runs_of(hosting: Hosting, repository: Repository, sha: str) -> list[CheckRun
 
 
 def latest(runs: list[CheckRun]) -> list[CheckRun]:
-    """Return the newest run of each name."""
-    return list({run.name: run for run in runs}.values())
+    """Return the newest run of each name of each App."""
+    return list({(run.app, run.name): run for run in runs}.values())
 
 
 def _pulls(hosting: Hosting, repository: Repository, sha: str) -> list[Json]:
@@ -175,11 +186,11 @@ def tell_suite(hosting: Hosting, repository: Repository, suite: CheckSuite, acti
 
 
 def _tell_completed(hosting: Hosting, repository: Repository, run: CheckRun) -> None:
-    tell(hosting, repository, run, "completed", hosting.bot().login)
+    tell(hosting, repository, run, "completed", hosting.bot(run.app).login)
     runs = latest(hosting.store.find(CheckRun, repository.repository, suite=run.suite))
     if all(one.status == "completed" for one in runs):
         suite = hosting.store.get(CheckSuite, run.suite)
-        tell_suite(hosting, repository, suite, "completed", hosting.bot().login)
+        tell_suite(hosting, repository, suite, "completed", hosting.bot(run.app).login)
 
 
 def click(hosting: Hosting, repository: Repository, run: CheckRun, identifier: str, user: str) -> None:
@@ -189,17 +200,23 @@ def click(hosting: Hosting, repository: Repository, run: CheckRun, identifier: s
     tell(hosting, repository, run, "requested_action", user, identifier=identifier)
 
 
+def rerun(hosting: Hosting, repository: Repository, run: CheckRun, user: str) -> None:
+    """Ask for a check run again: its App is told, and the run stays as it is. Other Apps have no webhooks here."""
+    if run.app is None:
+        tell(hosting, repository, run, "rerequested", user)
+
+
 def rerun_failed(hosting: Hosting, repository: Repository, sha: str, user: str) -> int:
-    """Ask for the failed ones of a commit's newest check runs again, and return how many; the runs stay as they are."""
+    """Ask for the failed ones of a commit's newest check runs again, and return how many."""
     failed = [run for run in latest(runs_of(hosting, repository, sha)) if run.conclusion in FAILED]
     for run in failed:
-        tell(hosting, repository, run, "rerequested", user)
+        rerun(hosting, repository, run, user)
     return len(failed)
 
 
 def rerun_all(hosting: Hosting, repository: Repository, sha: str, user: str) -> None:
     """Ask for all checks of a commit again. Raise Refusal (422) when it has none."""
-    suite = hosting.store.first(CheckSuite, repository.repository, head_sha=sha)
+    suite = hosting.store.first(CheckSuite, repository.repository, head_sha=sha, app=None)
     if suite is None or not runs_of(hosting, repository, sha):
         raise invalid("CheckSuite", "head_sha", "custom", "This commit has no checks that could be run again.")
     tell_suite(hosting, repository, suite, "rerequested", user)

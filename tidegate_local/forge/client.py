@@ -6,7 +6,7 @@ import json
 import re
 import urllib.parse
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tidegate_local.forge import large_files
@@ -38,13 +38,25 @@ class ForgeClient(Pusher):
         """Fork a repository into this person's account, and return the fork's full name."""
         return str(self.call("POST", f"/repos/{repository}/forks")["full_name"])
 
-    def protect(self, repository: str, branch: str = "main", *, approvals: int = 0, checks: Sequence[str] = ()) -> None:
-        """Let merges into a branch need approving reviews and checks, by name (maintainers only)."""
+    def protect(
+        self,
+        repository: str,
+        branch: str = "main",
+        *,
+        approvals: int = 0,
+        checks: Sequence[str] = (),
+        locked: bool = False,
+    ) -> None:
+        """Let merges into a branch need approving reviews and checks, by name (maintainers only).
+
+        A ``locked`` branch moves for nobody, until it is protected otherwise.
+        """
         body = {
             "required_pull_request_reviews": {"required_approving_review_count": approvals} if approvals else None,
             "required_status_checks": {"strict": False, "contexts": list(checks)} if checks else None,
             "enforce_admins": True,
             "restrictions": None,
+            "lock_branch": locked,
         }
         self.call("PUT", f"/repos/{repository}/branches/{branch}/protection", body)
 
@@ -109,6 +121,28 @@ class ForgeClient(Pusher):
         path = f"/repos/{repository}/commits/{sha}/check-runs?{urllib.parse.urlencode(query)}"
         found: list[dict[str, Any]] = self.call("GET", path)["check_runs"]
         return found
+
+    def report_check(
+        self, repository: str, sha: str, name: str, conclusion: str = "", *, app: str = "github-actions"
+    ) -> int:
+        """Report a check run as CI does, begun without a conclusion, and return its id."""
+        state = {"status": "completed", "conclusion": conclusion} if conclusion else {"status": "in_progress"}
+        ci = replace(self, user=app, token=None)
+        return int(ci.call("POST", f"/repos/{repository}/check-runs", {"name": name, "head_sha": sha, **state})["id"])
+
+    def conclude_check(self, repository: str, run: int, conclusion: str, *, app: str = "github-actions") -> None:
+        """End a check run as CI does."""
+        ci = replace(self, user=app, token=None)
+        ci.call("PATCH", f"/repos/{repository}/check-runs/{run}", {"status": "completed", "conclusion": conclusion})
+
+    def set_status(self, repository: str, sha: str, context: str, state: str) -> None:
+        """Set a commit's status (error, failure, pending or success) as this user, who may be an App."""
+        self.call("POST", f"/repos/{repository}/statuses/{sha}", {"context": context, "state": state})
+
+    def job_token(self, repository: str, sha: str, audience: str, **claims: str) -> str:
+        """Return the token that a job of GitHub Actions gets for a commit, with other ``claims`` (``ref``, …)."""
+        wanted = urllib.parse.urlencode({"repository": repository, "sha": sha, "audience": audience, **claims})
+        return str(json.loads(self.send("GET", f"/_services/token/request?{wanted}", {}, None))["value"])
 
     def buttons(self, repository: str, run: int) -> list[str]:
         """Return the identifiers of the buttons that the page of a check run shows."""

@@ -7,8 +7,6 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from werkzeug.wrappers import Request
-
 from tidegate_local.forge.http_server import Hangup
 from tidegate_local.forge.pending import Pending
 from tidegate_local.forge.refusals import Refusal
@@ -63,11 +61,9 @@ class Faults(Pending[Fault]):
         """End all hangs."""
         self._closing.set()
 
-    def take(self, request: Request) -> Fault | None:
+    def take(self, method: str, path: str) -> Fault | None:
         """Return the fault of this call, if there is one, and count it."""
-        return self.first(
-            lambda one: one.method in {"*", request.method} and bool(re.fullmatch(one.path, request.path))
-        )
+        return self.first(lambda one: one.method in {"*", method} and bool(re.fullmatch(one.path, path)))
 
     def failure(self, fault: Fault) -> Exception:
         """Return how a call fails in the fault's way: a refusal or Hangup, after its time."""

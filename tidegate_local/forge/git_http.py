@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from werkzeug.wrappers import Request, Response
 
-from tidegate_local.forge import git_backend, large_files, pushes
+from tidegate_local.forge import git_backend, large_files, protections, pushes
 from tidegate_local.forge.hosting import Hosting
 from tidegate_local.forge.identity import Caller
 from tidegate_local.forge.records import Repository
@@ -56,7 +56,8 @@ def _push(hosting: Hosting, request: Request, repository: Repository, caller: Ca
     """Take a push completely, then tell about it, then answer."""
     git = hosting.git(repository)
     before = git.refs()
-    response = git_backend.run(git.path, request, "git-receive-pack", caller.login)
+    told = protections.push_environment(hosting, repository)
+    response = git_backend.run(git.path, request, "git-receive-pack", caller.login, told)
     response.set_data(response.get_data())
     pushes.changed(hosting, repository, before, git.refs(), caller.login)
     return response

@@ -70,9 +70,17 @@ class Hosting(Repositories):
         """Tell whether the App is installed on an account: on organizations it is, on people (with forks) it is not."""
         return owner.type == "Organization"
 
-    def bot(self) -> Account:
-        """Return the App's bot."""
-        return self.identities.account(f"{self.settings.app_slug}[bot]")
+    def bot(self, app: str | None = None) -> Account:
+        """Return the App's bot, or that of another App."""
+        return self.identities.account(f"{app or self.settings.app_slug}[bot]")
+
+    def node_id(self, repository: Repository) -> str:
+        """Return a repository's id in the GraphQL API."""
+        return f"R_{repository.id}"
+
+    def repository_of_node(self, node_id: str) -> Repository | None:
+        """Return the repository with this id in the GraphQL API."""
+        return next((one for one in self.store.find(Repository) if self.node_id(one) == node_id), None)
 
     def account_json(self, login: str) -> Json:
         """Return an account as JSON."""

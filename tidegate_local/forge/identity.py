@@ -30,7 +30,8 @@ class Caller:
     """Somebody whose credentials held. ``kind`` is app, installation or person.
 
     ``permissions`` are the App's; ``repositories`` limits them, None means all of ``owner``'s. ``permission`` is a
-    person's; with ``through_app`` the App acts for the person, who then may do only what the App may, too.
+    person's; with ``through_app`` the App acts for the person, who then may do only what the App may, too. ``app`` is
+    another App's slug: it is installed for all owners.
     """
 
     kind: str
@@ -40,6 +41,7 @@ class Caller:
     permissions: dict[str, str] = field(default_factory=dict)
     repositories: tuple[str, ...] | None = None
     through_app: bool = False
+    app: str | None = None
 
     @property
     def by_app(self) -> bool:
@@ -81,7 +83,7 @@ class Identities:
                 return None  # the App is installed on organizations
             return None if permission == "none" else replace(caller, permission=permission)
         named = caller.repositories is None or repository.repository in caller.repositories
-        return caller if named and repository.owner == caller.owner else None
+        return caller if named and (caller.app or repository.owner == caller.owner) else None
 
     def membership(self, slug: str, login: str) -> str | None:
         """Return active or pending for somebody in a team, None for others."""
@@ -134,6 +136,9 @@ class Identities:
         for person in self._settings.people:
             if hmac.compare_digest(person.token.encode(), token.encode()):
                 return Caller("person", person.login, permission=person.permission)
+        for app in self._settings.other_apps:
+            if hmac.compare_digest(app.token.encode(), token.encode()):
+                return Caller("installation", f"{app.slug}[bot]", permissions=app.permissions, app=app.slug)
         known = self._store.first(Token, digest=_digest(token))
         if known is None or clock.is_past(known.expires_at):
             raise Refusal(401, "Bad credentials")

@@ -12,6 +12,12 @@ from tidegate_local.forge.records import CommitStatus, Protection, PullRequest, 
 from tidegate_local.forge.refusals import invalid
 
 _DONE = {"success", "neutral", "skipped"}
+LOCKED = "Cannot update this protected ref."
+_HOOK = f"""#!/bin/sh
+for locked in $LOCAL_FORGE_LOCKED; do
+    if [ "$1" = "$locked" ]; then echo "{LOCKED}" >&2; exit 1; fi
+done
+"""
 
 
 def of(hosting: Hosting, repository: Repository, branch: str) -> Protection | None:
@@ -21,15 +27,33 @@ def of(hosting: Hosting, repository: Repository, branch: str) -> Protection | No
 
 def protect(hosting: Hosting, repository: Repository, branch: str, body: Mapping[str, Any]) -> Protection:
     """Protect a branch by approving reviews and checks. Raise Refusal (422)."""
-    asked, status = body.get("required_pull_request_reviews") or {}, body.get("required_status_checks") or {}
-    approvals = asked.get("required_approving_review_count", 1 if asked else 0)
+    reviewed, status = body.get("required_pull_request_reviews") or {}, body.get("required_status_checks") or {}
+    approvals = reviewed.get("required_approving_review_count", 1 if reviewed else 0)
     if not isinstance(approvals, int) or not 0 <= approvals <= 6:  # noqa: PLR2004 - GitHub's limit
         raise invalid("ProtectedBranch", "required_approving_review_count", "invalid")
-    contexts = [str(one) for one in status.get("contexts", [])]
+    contexts, locked = [str(one) for one in status.get("contexts", [])], body.get("lock_branch") is True
     found = hosting.store.first_or_add(
         Protection, lambda fresh: Protection(fresh, repository.repository, branch), repository.repository, branch=branch
     )
-    return hosting.store.change(Protection, found.id, lambda old: replace(old, approvals=approvals, contexts=contexts))
+    asked: dict[str, Any] = {"approvals": approvals, "contexts": contexts, "locked": locked}
+    return hosting.store.change(Protection, found.id, lambda old: replace(old, **asked))
+
+
+def is_locked(hosting: Hosting, repository: Repository, ref: str) -> bool:
+    """Tell whether nobody may move a branch."""
+    asked = of(hosting, repository, ref.removeprefix("refs/heads/"))
+    return asked is not None and asked.locked
+
+
+def push_environment(hosting: Hosting, repository: Repository) -> dict[str, str]:
+    """Let a bare repository look at each push before it takes it; return what its hook is told."""
+    hook = hosting.git(repository).path / "hooks/update"
+    if not hook.exists():
+        hook.parent.mkdir(exist_ok=True)
+        hook.write_text(_HOOK, encoding="ascii")
+        hook.chmod(0o755)
+    locked = [one.branch for one in hosting.store.find(Protection, repository.repository) if one.locked]
+    return {"LOCAL_FORGE_LOCKED": " ".join(f"refs/heads/{branch}" for branch in locked)}
 
 
 def missing(hosting: Hosting, repository: Repository, pull: PullRequest) -> list[str]:

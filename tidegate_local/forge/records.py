@@ -44,6 +44,8 @@ class CheckSuite:
     head_branch: str | None
     before: str | None
     created_at: str
+    #: The slug of another App; None is the forge's own, whose webhooks these are.
+    app: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,8 @@ class CheckRun:
     text: str | None = None
     annotations: list[dict[str, Any]] = field(default_factory=list)
     actions: list[dict[str, str]] = field(default_factory=list)
+    #: As of its suite.
+    app: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +160,8 @@ class Protection:
     branch: str
     approvals: int = 0
     contexts: list[str] = field(default_factory=list)
+    #: Nobody moves it.
+    locked: bool = False
 
 
 @dataclass(frozen=True, slots=True)

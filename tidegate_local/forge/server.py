@@ -10,6 +10,7 @@ from tidegate_local.forge.application import Application
 from tidegate_local.forge.faults import Faults
 from tidegate_local.forge.hosting import Hosting
 from tidegate_local.forge.identity import Identities
+from tidegate_local.forge.oidc import Issuer
 from tidegate_local.forge.records import Repository
 from tidegate_local.forge.settings import Settings, app_key
 from tidegate_local.forge.stand_in import StandIn
@@ -29,7 +30,9 @@ class Forge(StandIn):
         super().__init__(Store(directory / "forge.sqlite3"), Faults(), host, port)
         identities = Identities(self.settings, _public(self.app_private_key), self._store)
         self.hosting = Hosting(self.settings, self._store, identities, Urls(self.url), directory / "repositories")
-        self._open(Application(self.hosting, self.faults), self.hosting.webhooks)
+        #: Issues tokens as GitHub Actions does.
+        self.issuer = Issuer(self.hosting, self.app_private_key)
+        self._open(Application(self.hosting, self.faults, self.issuer), self.hosting.webhooks)
 
     @property
     def api_url(self) -> str:

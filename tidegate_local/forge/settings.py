@@ -1,4 +1,4 @@
-"""Start options of a local forge: its App, its people, webhook URLs."""
+"""Start options of a local forge: its Apps, its people, webhook URLs."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from pathlib import Path
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-#: What the App may do, in GitHub's words. Tidegate's README asks for these on github.com: to write contents only where
-#: pull requests are merged by Tidegate.
+#: What the App may do, in GitHub's words. docs/install.md asks for these on github.com, and says which of them are not
+#: always needed.
 APP_PERMISSIONS = {
+    "actions": "write",
     "checks": "write",
     "contents": "write",
     "issues": "write",
@@ -27,6 +28,7 @@ APP_EVENTS = (
     "pull_request",
     "pull_request_review",
     "push",
+    "status",
 )
 
 
@@ -65,6 +67,25 @@ TEAMS = (Team("platform", ("maintainer", "reviewer")),)
 
 
 @dataclass(frozen=True, slots=True)
+class OtherApp:
+    """An App that is installed everywhere too, such as CI's. Everybody knows its token."""
+
+    id: int
+    slug: str
+    name: str
+    token: str
+    permissions: dict[str, str] = field(
+        default_factory=lambda: {"checks": "write", "contents": "read", "metadata": "read", "statuses": "write"}
+    )
+
+
+OTHER_APPS = (
+    OtherApp(15368, "github-actions", "GitHub Actions", "github-actions"),
+    OtherApp(15369, "other-ci", "Other CI", "other-ci"),
+)
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """The forge's settings. ``token_lifetime`` is in seconds, of installation tokens."""
 
@@ -76,6 +97,7 @@ class Settings:
     permissions: dict[str, str] = field(default_factory=lambda: dict(APP_PERMISSIONS))
     people: tuple[Person, ...] = PEOPLE
     teams: tuple[Team, ...] = TEAMS
+    other_apps: tuple[OtherApp, ...] = OTHER_APPS
     webhook_url: str | None = None
     webhook_secret: str = "local-webhook-secret"
     token_lifetime: float = 3600

@@ -78,9 +78,20 @@ def full_repository(hosting: Hosting, one: Repository, permission: str) -> Json:
     return {**repository(hosting, one), "permissions": rights(permission), **above}
 
 
-def app(hosting: Hosting) -> Json:
-    """Return the App."""
+def app(hosting: Hosting, slug: str | None = None) -> Json:
+    """Return the App, or another one."""
     settings = hosting.settings
+    for other in settings.other_apps:
+        if other.slug == slug:
+            return {
+                "id": other.id,
+                "slug": other.slug,
+                "owner": hosting.account_json(other.slug),
+                "name": other.name,
+                "html_url": f"{hosting.urls.home}/apps/{other.slug}",
+                "permissions": dict(other.permissions),
+                "events": [],
+            }
     return {
         "id": settings.app_id,
         "slug": settings.app_slug,
@@ -211,7 +222,7 @@ def check_run(hosting: Hosting, run: CheckRun, pulls: list[Json]) -> Json:
         },
         "name": run.name,
         "check_suite": {"id": run.suite},
-        "app": app(hosting),
+        "app": app(hosting, run.app),
         "pull_requests": pulls,
     }
 
@@ -229,7 +240,7 @@ def check_suite(hosting: Hosting, suite: CheckSuite, runs: list[CheckRun], pulls
         "before": suite.before,
         "after": suite.head_sha,
         "pull_requests": pulls,
-        "app": app(hosting),
+        "app": app(hosting, suite.app),
         "created_at": suite.created_at,
         "updated_at": suite.created_at,
     }
@@ -256,6 +267,27 @@ def status(hosting: Hosting, one: CommitStatus) -> Json:
     }
 
 
+def told_status(hosting: Hosting, where: Repository, one: CommitStatus) -> Json:
+    """Return a status as its webhook carries it, with the branches that have the commit as their head."""
+    git, urls = hosting.git(where), hosting.urls
+    url = urls.rest(where.repository, "commits", one.sha)
+    heads = [name for name, sha in git.branches().items() if sha == one.sha][:10]
+    return {
+        "id": one.id,
+        "sha": one.sha,
+        "name": where.repository,
+        "target_url": one.target_url,
+        "avatar_url": None,
+        "context": one.context,
+        "description": one.description,
+        "state": one.state,
+        "commit": {**commit(hosting, where.repository, git.commit(one.sha)), "node_id": f"C_{one.sha}"},
+        "branches": [{"name": name, "commit": {"sha": one.sha, "url": url}, "protected": False} for name in heads],
+        "created_at": one.created_at,
+        "updated_at": one.created_at,
+    }
+
+
 def protection(one: Protection) -> Json:
     """Return a branch's protection."""
     asked = {"required_approving_review_count": one.approvals}
@@ -263,6 +295,7 @@ def protection(one: Protection) -> Json:
     return {
         **({"required_pull_request_reviews": asked} if one.approvals else {}),
         **({"required_status_checks": checks} if one.contexts else {}),
+        "lock_branch": {"enabled": one.locked},
     }
 
 

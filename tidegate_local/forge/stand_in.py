@@ -31,6 +31,10 @@ class Answering:
         """Tell whether a program sends a request: others never fail on demand."""
         raise NotImplementedError
 
+    def path_of(self, request: Request) -> str:
+        """Return the path by which a call fails on demand and is remembered."""
+        return request.path
+
     def answer(self, request: Request) -> Response:
         """Return the forge's answer to a request. Raise what ``refused`` knows."""
         raise NotImplementedError
@@ -58,8 +62,9 @@ class Answering:
             return local_api.respond(self._webhooks, self._faults, request)
         if not self.is_program(request):
             return self.answer(request)
-        self._calls.add(request)
-        fault = self._faults.take(request)
+        path = self.path_of(request)
+        self._calls.add(request, path)
+        fault = self._faults.take(request.method, path)
         if fault is None:
             return self.answer(request)
         if fault.after:

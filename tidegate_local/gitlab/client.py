@@ -175,6 +175,21 @@ class GitLabClient(Pusher):
         """Let GitLab make a pipeline of its own for a branch; statuses of that commit go there from now on."""
         return int(self.call("POST", f"/projects/{encoded(project)}/pipeline", {"ref": ref})["id"])
 
+    def run_jobs(self, project: str, ref: str, **jobs: str) -> int:
+        """Let CI run a pipeline of a branch with these jobs, in these states, and return its number."""
+        told = ",".join(f"{name}={state}" for name, state in jobs.items())
+        wanted = {"ref": ref, "variables": [{"key": "LOCAL_JOBS", "value": told}]}
+        return int(self.call("POST", f"/projects/{encoded(project)}/pipeline", wanted)["id"])
+
+    def set_status(self, project: str, sha: str, name: str, state: str) -> None:
+        """Set a commit's status (pending, running, success, failed or canceled)."""
+        self.call("POST", f"/projects/{encoded(project)}/statuses/{sha}", {"name": name, "state": state})
+
+    def protect(self, project: str, push_access_level: int = 0) -> None:
+        """Let only people of this access level push to the default branch; 0 is nobody."""
+        wanted = {"name": "main", "push_access_level": push_access_level}
+        self.call("POST", f"/projects/{encoded(project)}/protected_branches", wanted)
+
     def user_token(self, settings: Settings | None = None, scope: str = "read_user") -> str:
         """Sign in to the application as a browser would, and return the token that acts for this person."""
         app = settings or Settings()

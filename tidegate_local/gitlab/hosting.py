@@ -14,7 +14,7 @@ from tidegate_local.gitlab import clock, hook_headers, protection
 from tidegate_local.gitlab.identity import Identities
 from tidegate_local.gitlab.records import Group, Project, User
 from tidegate_local.gitlab.refusals import Refusal, invalid
-from tidegate_local.gitlab.settings import DEVELOPER, MAINTAINER, Settings
+from tidegate_local.gitlab.settings import DEVELOPER, Settings
 from tidegate_local.gitlab.urls import Urls
 
 _PART = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,254}")
@@ -23,6 +23,9 @@ _ENDINGS = (".git", ".atom", ".", "-", "_")
 RESERVED = frozenset({"api", "oauth", "-", "_local", "users", "groups", "projects", "admin", "explore", "help"})
 #: The domain of the addresses that people of this GitLab commit with.
 NO_REPLY = "users.noreply.forge.invalid"
+
+#: More than any access level.
+NOBODY = 100
 
 
 class Hosting(Repositories):
@@ -110,9 +113,10 @@ class Hosting(Repositories):
         return project.visibility == "internal" or self.identities.level(user.username, project.repository) > 0
 
     def may_push(self, user: User, project: Project, ref: str) -> bool:
-        """Tell whether somebody may move a ref: maintainers any, developers all but the protected default branch."""
+        """Tell whether somebody may move a ref: developers all but the protected default branch."""
         level = self.identities.level(user.username, project.repository)
-        return level >= (MAINTAINER if ref == self.protected_ref(project) else DEVELOPER)
+        needed = (project.push_level or NOBODY) if ref == self.protected_ref(project) else DEVELOPER
+        return level >= needed
 
     def protected_ref(self, project: Project) -> str | None:
         """Return the ref that is protected: the default branch, once it is there."""

@@ -54,6 +54,8 @@ class Project:
     approvals: int = 0
     reset_approvals: bool = False
     only_green: bool = False
+    #: Who may push to the default branch, as an access level; 0 is nobody.
+    push_level: int = 40
 
     @property
     def name(self) -> str:
@@ -76,6 +78,8 @@ class Hook:
     push_events: bool = True
     merge_requests_events: bool = False
     note_events: bool = False
+    pipeline_events: bool = False
+    job_events: bool = False
     push_events_branch_filter: str = ""
 
 
@@ -201,7 +205,7 @@ class Pipeline:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """A status of a commit, which GitLab holds as a job of a pipeline."""
+    """A status of a commit, which GitLab holds as a job of a pipeline; ``job`` is one that GitLab itself runs."""
 
     id: int
     repository: str
@@ -218,6 +222,8 @@ class Status:
     started_at: str | None = None
     finished_at: str | None = None
     retried: bool = False
+    job: bool = False
+    failure_reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from tidegate_local.forge.git import GitRefused
-from tidegate_local.gitlab import clock
+from tidegate_local.gitlab import clock, shapes, webhooks
 from tidegate_local.gitlab.hosting import Hosting
 from tidegate_local.gitlab.records import Pipeline, Project, Status, User
 from tidegate_local.gitlab.refusals import Refusal, invalid, message, not_found
@@ -45,9 +45,24 @@ def set_one(hosting: Hosting, project: Project, sha: str, who: User, request: Js
         known = _alive(hosting, pipeline, name, ref, who)
         state = _next(known.status if known else "created", request["state"])
         if known is None:
-            return _begin(hosting, pipeline, ref, who=who, fields={**fields, "name": name, "status": state})
-        times = _times(known, state)
-        return hosting.store.change(Status, known.id, lambda old: replace(old, **fields, **times, status=state))
+            changed = _begin(hosting, pipeline, ref, who=who, fields={**fields, "name": name, "status": state})
+        else:
+            times = _times(known, state)
+            changed = hosting.store.change(Status, known.id, lambda old: replace(old, **fields, **times, status=state))
+    _tell(hosting, project, pipeline, who)
+    return changed
+
+
+def _tell(hosting: Hosting, project: Project, pipeline: Pipeline, who: User) -> None:
+    """Tell webhooks of a pipeline which state it has now."""
+    states = {one.status for one in hosting.store.find(Status, project.repository, pipeline=pipeline.id, retried=0)}
+    order = ("running", "pending", "failed", "canceled", "success", "skipped")
+    state = next(each for each in order if each in states)
+    names = ("id", "iid", "ref", "sha", "source", "created_at")
+    attributes = {**{name: getattr(pipeline, name) for name in names}, "tag": False, "status": state}
+    commit = shapes.hook_commit(hosting, project, hosting.git(project).commit(pipeline.sha))
+    payload = {"object_kind": "pipeline", "object_attributes": attributes, "commit": commit}
+    webhooks.tell_of(hosting, project, "Pipeline Hook", who, payload)
 
 
 def commit_of(hosting: Hosting, project: Project, sha: str) -> str:
@@ -123,15 +138,18 @@ def _times(known: Status | None, state: str) -> dict[str, Any]:
 
 
 def _begin(hosting: Hosting, pipeline: Pipeline, ref: str, *, who: User, fields: Json) -> Status:
-    """Add a status; older ones of the same name are retried now."""
+    now = clock.now()
+    return add(hosting, pipeline, ref, who, {"created_at": now, **_times(None, fields["status"]), **fields})
+
+
+def add(hosting: Hosting, pipeline: Pipeline, ref: str, who: User, fields: Json) -> Status:
+    """Add a status or a job; older ones of the same name are retried now."""
     same = {"pipeline": pipeline.id, "name": fields["name"], "retried": 0}
     for old in hosting.store.find(Status, pipeline.repository, **same):
         hosting.store.change(Status, old.id, lambda one: replace(one, retried=True))
-    now = clock.now()
-    whole = {"created_at": now, **_times(None, fields["status"]), **fields}
     return hosting.store.add(
         lambda fresh: Status(
-            fresh, pipeline.repository, pipeline=pipeline.id, sha=pipeline.sha, ref=ref, user=who.username, **whole
+            fresh, pipeline.repository, pipeline=pipeline.id, sha=pipeline.sha, ref=ref, user=who.username, **fields
         )
     )
 

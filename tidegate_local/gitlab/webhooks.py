@@ -16,6 +16,8 @@ _SWITCHES = {
     "Push Hook": "push_events",
     "Merge Request Hook": "merge_requests_events",
     "Note Hook": "note_events",
+    "Pipeline Hook": "pipeline_events",
+    "Job Hook": "job_events",
 }
 
 

@@ -58,7 +58,7 @@ def rerun(visit: Visit) -> Response:
     """Ask the App to run a check again."""
     visit.form()
     one = _run(visit)
-    checks.tell(visit.hosting, visit.repository, one, "rerequested", visit.person.login)
+    checks.rerun(visit.hosting, visit.repository, one, visit.person.login)
     return _sent(visit.go("runs", one.id), RERUN)
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import re
+
 from werkzeug.wrappers import Response
 
 from tidegate_local.forge import checks, clock, forks, protections, pulls, shapes
@@ -14,6 +17,9 @@ ROUTES = Routes()
 _IN = "/repos/<owner>/<name>"
 #: GitHub lists at most this many commits of a comparison in its first page.
 MAXIMUM_COMMITS = 250
+#: The App of GitHub Actions: its check runs are jobs.
+ACTIONS = "github-actions"
+_OBJECT = re.compile(r"[0-9a-f]{40}")
 _STATES = ("error", "failure", "pending", "success")
 
 
@@ -108,19 +114,42 @@ def _run(call: Call) -> CheckRun:
 
 @ROUTES.add("POST", f"{_IN}/check-runs", "checks:write", who=("installation",))
 def create_check_run(call: Call) -> Response:
-    made = checks.create(call.hosting, call.repository, call.body())
+    made = checks.create(call.hosting, call.repository, call.body(), app=call.caller.app)
     return answer(checks.run_json(call.hosting, call.repository, made), 201)
 
 
 @ROUTES.add("PATCH", f"{_IN}/check-runs/<int:id>", "checks:write", who=("installation",))
 def update_check_run(call: Call) -> Response:
-    changed = checks.update(call.hosting, call.repository, _run(call), call.body())
+    run = _run(call)
+    if run.app != call.caller.app:
+        raise Refusal(403, f"Invalid app_id `{run.app}` - it can only be modified by the App that made it.")
+    changed = checks.update(call.hosting, call.repository, run, call.body())
     return answer(checks.run_json(call.hosting, call.repository, changed))
 
 
 @ROUTES.add("GET", f"{_IN}/check-runs/<int:id>", "checks:read")
 def check_run(call: Call) -> Response:
     return answer(checks.run_json(call.hosting, call.repository, _run(call)))
+
+
+@ROUTES.add("POST", f"{_IN}/check-runs/<int:id>/rerequest", "checks:write", who=("installation",))
+def rerequest_check_run(call: Call) -> Response:
+    run = _run(call)
+    if run.app != call.caller.app:
+        raise Refusal(403, "This check run does not belong to the authenticated GitHub App.")
+    checks.rerun(call.hosting, call.repository, run, call.caller.login)
+    return answer({}, 201)
+
+
+@ROUTES.add("POST", f"{_IN}/actions/jobs/<int:id>/rerun", "actions:write")
+def rerun_job(call: Call) -> Response:
+    run = _run(call)
+    if run.app != ACTIONS:
+        raise not_found()
+    if run.status != "completed":
+        raise Refusal(403, "This job is not completed, so that it cannot be run again.")
+    checks.rerun_job(call.hosting, call.repository, run)
+    return answer({}, 201)
 
 
 @ROUTES.add("GET", f"{_IN}/commits/<path:ref>/check-runs", "checks:read")
@@ -136,12 +165,28 @@ def create_status(call: Call) -> Response:
     body, sha = call.body(), _sha(call, call.path["sha"])
     if body.get("state") not in _STATES:
         raise invalid("Status", "state", "invalid")
-    context, told = body.get("context") or "default", (body.get("description"), body.get("target_url"))
+    context, words = body.get("context") or "default", (body.get("description"), body.get("target_url"))
     where, who, now = call.repository.repository, call.caller.login, clock.now()
     made = call.hosting.store.add(
-        lambda fresh: CommitStatus(fresh, where, sha, body["state"], context, who, now, *told)
+        lambda fresh: CommitStatus(fresh, where, sha, body["state"], context, who, now, *words)
     )
+    told = shapes.told_status(call.hosting, call.repository, made)
+    call.hosting.tell("status", call.repository, who, told)
     return answer(shapes.status(call.hosting, made), 201)
+
+
+@ROUTES.add("GET", f"{_IN}/git/blobs/<file_sha>", "contents:read")
+def blob(call: Call) -> Response:
+    sha, git = call.path["file_sha"], call.hosting.git(call.repository)
+    try:
+        content = git.run_bytes("cat-file", "blob", sha) if _OBJECT.fullmatch(sha) else None
+    except GitRefused:
+        content = None
+    if content is None:
+        raise not_found()
+    url = call.hosting.urls.rest(call.repository.repository, "git", "blobs", sha)
+    known = {"sha": sha, "node_id": f"B_{sha}", "url": url, "size": len(content), "encoding": "base64"}
+    return answer({**known, "content": base64.b64encode(content).decode()})
 
 
 @ROUTES.add("GET", f"{_IN}/commits/<path:ref>/status", "statuses:read")

@@ -18,7 +18,8 @@ from tidegate_local.gitlab.shapes import Json
 
 ROUTES = Routes()
 _ALL = "/projects/:id/hooks"
-_FIELDS = ("url", "token", "push_events", "merge_requests_events", "note_events", "push_events_branch_filter")
+_EVENTS = ("push_events", "merge_requests_events", "note_events", "pipeline_events", "job_events")
+_FIELDS = ("url", "token", *_EVENTS, "push_events_branch_filter")
 
 
 def _show(call: Call, one: Hook) -> Json:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from werkzeug.wrappers import Response
 
 from tidegate_local.forge.git import GitRefused
 from tidegate_local.forge.routing import answer
-from tidegate_local.gitlab import merge_requests, shapes, statuses
-from tidegate_local.gitlab.records import MergeRequest, Status, Version
+from tidegate_local.gitlab import jobs, merge_requests, shapes, statuses
+from tidegate_local.gitlab.records import MergeRequest, Project, Status, Version
 from tidegate_local.gitlab.refusals import message, not_found
 from tidegate_local.gitlab.routing import Call, Routes, page_of
-from tidegate_local.gitlab.settings import DEVELOPER, REPORTER
+from tidegate_local.gitlab.settings import DEVELOPER, MAINTAINER, REPORTER
 from tidegate_local.gitlab.shapes import Json
 
 ROUTES = Routes()
@@ -132,6 +134,8 @@ def start_pipeline(call: Call) -> Response:
     sha = statuses.commit_of(hosting, call.project, ref)
     with hosting.writing(call.project):
         made = statuses.start_pipeline(hosting, call.project, sha, ref, call.user, source="api")
+        for name, state in jobs.wanted(call.given()).items():
+            jobs.begin(hosting, call.project, made, name, state)
     return answer(shapes.pipeline(hosting, call.project, made), 201)
 
 
@@ -142,3 +146,51 @@ def list_statuses(call: Call) -> Response:
     found = call.hosting.store.find(Status, call.project.repository, sha=_sha(call))
     found = [one for one in found if name in {None, one.name} and (everything or not one.retried)]
     return page_of(call, found, lambda one: _status(call, one))
+
+
+@ROUTES.add("GET", "/projects/:id/pipelines/:pipeline/jobs", REPORTER)
+def jobs_of(call: Call) -> Response:
+    """List the jobs that GitLab itself runs in a pipeline, without retried ones unless ``include_retried``."""
+    everything, same = call.flag("include_retried"), {"pipeline": int(call.path["pipeline"]), "job": 1}
+    found = call.hosting.store.find(Status, call.project.repository, **same)
+    found = [one for one in found if everything or not one.retried]
+    return page_of(call, found, lambda one: jobs.shape(call.hosting, call.project, one))
+
+
+@ROUTES.add("POST", "/projects/:id/jobs/:job/retry", DEVELOPER)
+def retry_job(call: Call) -> Response:
+    made = jobs.retry(call.hosting, call.project, int(call.path["job"]))
+    return answer(jobs.shape(call.hosting, call.project, made), 201)
+
+
+@ROUTES.add("GET", f"{_IN}/tree", REPORTER)
+def tree(call: Call) -> Response:
+    """List a directory (``path``) at a commit, branch or tag (``ref``)."""
+    git, path = call.hosting.git(call.project), call.request.args.get("path", "").strip("/")
+    try:
+        listed = git.run("ls-tree", "-z", f"{git.resolve(call.request.args.get('ref', 'HEAD'))}:{path}")
+    except GitRefused:
+        raise not_found("Tree") from None
+    return page_of(call, [each.split("\t", 1) for each in listed.split("\0")[:-1]], lambda one: _entry(path, *one))
+
+
+def _entry(home: str, meta: str, name: str) -> Json:
+    mode, kind, oid = meta.split()
+    return {"id": oid, "name": name, "type": kind, "path": f"{home}/{name}" if home else name, "mode": mode}
+
+
+@ROUTES.add("GET", f"{_IN}/blobs/:sha/raw", REPORTER)
+def blob(call: Call) -> Response:
+    try:
+        content = call.hosting.git(call.project).run_bytes("cat-file", "blob", call.path["sha"])
+    except GitRefused:
+        raise not_found("Blob") from None
+    return Response(content, content_type="text/plain")
+
+
+@ROUTES.add("POST", "/projects/:id/protected_branches", MAINTAINER)
+def protect_branch(call: Call) -> Response:
+    """Say who may push to the default branch, which is protected always."""
+    level = int(call.given().get("push_access_level", MAINTAINER))
+    call.hosting.store.change(Project, call.project.id, lambda old: replace(old, push_level=level))
+    return answer({"name": call.project.default_branch, "push_access_levels": [{"access_level": level}]}, 201)

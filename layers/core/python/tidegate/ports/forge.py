@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
+from tidegate.ports.config_updates import ConfigBranches
 from tidegate.vcs.rules.authors import Authors
 
 if TYPE_CHECKING:  # Functions import this, and their starts count.
@@ -215,6 +216,7 @@ class Forge(
     People,
     CheckRunPublisher,
     ForgeIssues,
+    ConfigBranches,
     Protocol,
 ):
     """The VCS provider's whole API in one adapter. Verbs take the part that they need, from ``Ports``."""

@@ -108,7 +108,7 @@ if TYPE_CHECKING:
     )
     from tidegate.vcs.adapters.accounts import OAuthClient
     from tidegate.vcs.adapters.app_secret import StoredAppSecret
-    from tidegate.vcs.github.forge import AppCredentials
+    from tidegate.vcs.github.forge import AppCredentials, GitHubForge
     from tidegate.vcs.gitlab.forge import GitLabCredentials, GitLabForge
     from tidegate.vcs.rules.forge_terms import ForgeTerms
     from tidegate.web.parts import WebLinks
@@ -412,8 +412,11 @@ class Ports:
     @cached_property
     def forge(self) -> Forge:
         """The only adapter of the VCS provider's API. Verbs take parts of it, by the names below."""
-        if self.gitlab is not None:
-            return self.gitlab
+        return self.gitlab if self.gitlab is not None else self.github
+
+    @cached_property
+    def github(self) -> GitHubForge:
+        """GitHub's API."""
         settings = ForgeSettings.from_env(self.environ)
         from tidegate.vcs.github.forge import GitHubForge
 
@@ -455,6 +458,18 @@ class Ports:
     @cached_property
     def issues(self) -> ForgeIssues:
         return self.forge
+
+    @cached_property
+    def config_branches(self) -> ConfigBranches:
+        return self.forge
+
+    @cached_property
+    def branch_mover(self) -> BranchMover:
+        from tidegate.config_updates.adapters.pushing import GitBranchMover, GitHubBranchMover
+
+        if self.gitlab is not None:
+            return GitBranchMover(self.gitlab, self.environ)
+        return GitHubBranchMover(self.github, self.environ)
 
     @cached_property
     def history(self) -> SourceHistory:

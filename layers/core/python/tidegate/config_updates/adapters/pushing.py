@@ -12,7 +12,7 @@ import time
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from tidegate.config_updates.rules.replay import Author, Commit, NewCommits, chain_problem
 from tidegate.config_updates.rules.trailers import commit_message
@@ -22,14 +22,17 @@ from tidegate.rules.errors import ForgeRefused, ForgeUnavailable, UnexpectedComm
 from tidegate.vcs.git.bare import BareGit, Ended, GitFailedError, fetch_refusal
 from tidegate.vcs.git.environment import refusal
 from tidegate.vcs.git.trees import PROTOCOLS
+from tidegate.vcs.rules.branch_moves import FORWARD, only_forward
 from tidegate.vcs.rules.comparison import Comparison
+
+if TYPE_CHECKING:
+    from tidegate.vcs.github.forge import GitHubForge
 
 #: Seconds for everything that one move needs. A bundle of 500 entries takes some seconds.
 TIME_LIMIT = 240.0
 #: Exit codes of ``git push`` with a ref that the VCS provider or the lease refused.
 _REFUSED = 1
 _REJECTED = "[remote rejected]"
-_FORWARD = frozenset({Comparison.AHEAD, Comparison.IDENTICAL})
 _LONGEST_REASON = 300
 
 
@@ -57,7 +60,7 @@ class GitBranchMover:
         """Move a branch. The default branch moves only forward."""
         if self._forge.default_branch(repository) == branch:
             related = self._forge.compare(repository, old, new) if old else Comparison.DIVERGED
-            if related not in _FORWARD:
+            if related not in FORWARD:
                 return self._only_forward(repository, branch, new)
         with self._repository(repository) as (git, url):
             # The push sends nothing of it, as the provider has this commit.
@@ -93,9 +96,15 @@ class GitBranchMover:
                 raise ForgeUnavailable(f"git failed: {error}") from error
 
 
-def only_forward(branch: str, new: str) -> str:
-    """Return why the default branch does not move to a commit."""
-    return f"{branch} is the default branch: it only moves forward to a tested commit. {new[:12]} is none."
+class GitHubBranchMover(GitBranchMover):
+    """The port ``BranchMover`` on GitHub: commits that it has need no push."""
+
+    def __init__(self, forge: GitHubForge, environ: Mapping[str, str] = os.environ) -> None:
+        super().__init__(forge, environ)
+        self._github = forge
+
+    def move(self, repository: str, branch: str, old: str, new: str) -> Moved:
+        return self._github.move_branch(repository, branch, old, new)
 
 
 def _fetch(git: BareGit, url: str, commit: str, *options: str) -> None:

@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 from tidegate.vcs.adapters.addresses import GitHubUrls
 from tidegate.vcs.github.access import AppCredentials, GitHubAccess, GitHubApp
+from tidegate.vcs.github.branches import GitHubBranches
 from tidegate.vcs.github.checks import GitHubChecks
 from tidegate.vcs.github.comments import GitHubComments
-from tidegate.vcs.github.commits import GitHubCommits
 from tidegate.vcs.github.issues import GitHubIssues
 from tidegate.vcs.github.people import GitHubPeople
 from tidegate.vcs.github.pulls import GitHubPulls
@@ -17,7 +17,7 @@ from tidegate.vcs.github.pulls import GitHubPulls
 __all__ = ["AppCredentials", "GitHubForge"]
 
 
-class GitHubForge(GitHubUrls, GitHubChecks, GitHubComments, GitHubCommits, GitHubIssues, GitHubPeople, GitHubPulls):
+class GitHubForge(GitHubUrls, GitHubBranches, GitHubChecks, GitHubComments, GitHubIssues, GitHubPeople, GitHubPulls):
     """The port ``Forge``. ``credentials`` is called when the first token is needed.
 
     With ``comment_token``, or one in the App's credentials, that token's user writes the comments.

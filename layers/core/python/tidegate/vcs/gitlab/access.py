@@ -73,6 +73,19 @@ class GitLabAccess:
 
     def call(self, method: str, path: str, query: Query | None = None, body: Mapping[str, Any] | None = None) -> Any:
         """Return the JSON of the answer. Raise ForgeUnavailable and ForgeRefused."""
+        answer = self._answer(method, path, query, body)
+        try:
+            return None if answer.status == NO_CONTENT else answer.json()
+        except ValueError as error:
+            raise ForgeUnavailable("the response is not JSON") from error
+
+    def content(self, path: str) -> bytes:
+        """Return the answer as it is. Raise as ``call`` does."""
+        return self._answer("GET", path).data
+
+    def _answer(
+        self, method: str, path: str, query: Query | None = None, body: Mapping[str, Any] | None = None
+    ) -> urllib3.BaseHTTPResponse:
         address = f"{self._api_url}{path}" + (f"?{urlencode(query, doseq=True)}" if query else "")
         headers = {"PRIVATE-TOKEN": self.credentials().token, "User-Agent": "tidegate"}
         try:
@@ -81,10 +94,7 @@ class GitLabAccess:
             raise ForgeUnavailable(f"no answer ({type(error).__name__})") from error
         if answer.status not in _SUCCESS:
             raise self._refusal(answer)
-        try:
-            return None if answer.status == NO_CONTENT else answer.json()
-        except ValueError as error:
-            raise ForgeUnavailable("the response is not JSON") from error
+        return answer
 
     def find(self, path: str, query: Query | None = None) -> Any:
         """Return the JSON, None if it does not exist. Raise as ``call`` does."""
@@ -103,7 +113,7 @@ class GitLabAccess:
             if error.status != NOT_FOUND:
                 raise
 
-    def pages(self, path: str, **query: str | int) -> Iterator[Any]:
+    def pages(self, path: str, /, **query: str | int) -> Iterator[Any]:
         """Yield all items of a list. Raise as ``call`` does."""
         for page in itertools.count(1):
             found = self.call("GET", path, {**query, "per_page": PER_PAGE, "page": page})

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from tidegate.ports import FailedDelivery
 from tidegate.vcs.gitlab.access import GitLabAccess, GitLabCredentials
+from tidegate.vcs.gitlab.branches import GitLabBranches
 from tidegate.vcs.gitlab.checks import GitLabChecks
 from tidegate.vcs.gitlab.comments import GitLabComments
 from tidegate.vcs.gitlab.issues import GitLabIssues
@@ -18,7 +19,9 @@ from tidegate.vcs.gitlab.webhook_verifier import GitLabWebhookVerifier
 __all__ = ["GitLabCredentials", "GitLabDeliveries", "GitLabForge"]
 
 
-class GitLabForge(GitLabChecks, GitLabComments, GitLabIssues, GitLabPeople, GitLabPulls, GitLabWebhookVerifier):
+class GitLabForge(
+    GitLabBranches, GitLabChecks, GitLabComments, GitLabIssues, GitLabPeople, GitLabPulls, GitLabWebhookVerifier
+):
     """The ports ``Forge`` and ``WebhookVerifier``.
 
     ``web`` is the URL of Tidegate's pages. ``credentials`` is called when a token is needed.
