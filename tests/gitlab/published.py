@@ -31,6 +31,7 @@ NULLABLE = {
         "service_desk_reply_to",
     },
     "CondensedNamespaceSchema": {"parent_id"},
+    "JobSchema": {"finished_at", "started_at"},
     "MemberSchema": {"expires_at"},
     "MergeRequestLevelMergeRequestApprovalSchema": {"description"},
     "ProjectLevelMergeRequestApprovalSchema": {

@@ -42,8 +42,11 @@ OPERATORS_PERMISSIONS = {"members": "read"}
 #: What only some repositories' files ask for, and what does not work without it.
 OPTIONAL_PERMISSIONS = {
     "issues": ("write", "issues that show drift (drift.schedules, unless `report: check`)"),
-    "contents": ("write", "merging what is applied (merge_after_apply)"),
+    "contents": ("write", "merging what is applied (merge_after_apply), and branches of config repositories"),
+    "actions": ("write", "running jobs of config updates again that ended without a result"),
 }
+#: Events that only some repositories' files ask for, and what for.
+OPTIONAL_EVENTS = {"status": "config updates whose required checks are commit statuses"}
 NEEDED_EVENTS = frozenset(
     {"push", "check_run", "check_suite", "issue_comment", "pull_request", "pull_request_review", "merge_group"}
 )
@@ -319,12 +322,13 @@ def _grants(app: App, name: str, level: str) -> bool:
 
 
 def _optional(app: App) -> Iterator[Result]:
-    """Look for permissions that repositories may do without."""
+    """Look for permissions and events that repositories may do without."""
     missing = [
         f"{name}: {level}, for {what}"
         for name, (level, what) in OPTIONAL_PERMISSIONS.items()
         if not _grants(app, name, level)
     ]
+    missing += [f"the event {name}, for {what}" for name, what in OPTIONAL_EVENTS.items() if name not in app.events]
     if missing:
         do = "If a repository needs it, add it in the App's settings, and accept the change in each installation."
         yield Result("GitHub App, if wanted", "warn", f"{app.name} lacks {'; '.join(missing)}.", do)

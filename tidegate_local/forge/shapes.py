@@ -277,7 +277,6 @@ def told_status(hosting: Hosting, where: Repository, one: CommitStatus) -> Json:
         "sha": one.sha,
         "name": where.repository,
         "target_url": one.target_url,
-        "avatar_url": None,
         "context": one.context,
         "description": one.description,
         "state": one.state,

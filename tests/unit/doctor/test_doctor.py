@@ -186,11 +186,16 @@ def test_what_only_some_repositories_ask_for_is_a_warning(complete: None, path: 
     found = _examine(path)
     assert found["GitHub App"].verdict == "ok"
     assert found["GitHub App, if wanted"].verdict == "warn"
-    for words in ("issues: write, for issues that show drift", "contents: write, for merging what is applied"):
+    for words in (
+        "issues: write, for issues that show drift",
+        "contents: write, for merging what is applied",
+        "the event status, for config updates",
+    ):
         assert words in found["GitHub App, if wanted"].found
     some = App("Tidegate", {**NEEDED_PERMISSIONS, "contents": "write"}, COMPLETE.events)
     assert "contents" not in _examine(path, some)["GitHub App, if wanted"].found
-    every = App("Tidegate", {**some.permissions, "issues": "write"}, COMPLETE.events)
+    more = {"issues": "write", "actions": "write"}
+    every = App("Tidegate", {**some.permissions, **more}, COMPLETE.events | {"status"})
     assert "GitHub App, if wanted" not in _examine(path, every)
 
 

@@ -65,8 +65,10 @@ WHOLE = [
     ("Issue Hook", example("WebhookIssueEventSchema"), "ignored"),
     ("Confidential Issue Hook", example("WebhookIssueEventSchema"), "ignored"),
     ("Wiki Page Hook", example("WebhookWikiEventSchema"), "ignored"),
-    ("Pipeline Hook", example("WebhookPipelineEventSchema"), "ignored"),
+    ("Pipeline Hook", example("WebhookPipelineEventSchema", object_attributes={"status": "running"}), "ignored"),
+    ("Pipeline Hook", example("WebhookPipelineEventSchema", object_attributes={"status": "failed"}), "stored"),
     ("Job Hook", example("WebhookJobEventSchema"), "ignored"),
+    ("Job Hook", example("WebhookJobEventSchema", build_status="success"), "stored"),
     ("Deployment Hook", example("WebhookDeploymentEventSchema"), "ignored"),
     ("Feature Flag Hook", example("WebhookFeatureFlagEventSchema"), "ignored"),
     ("Release Hook", example("WebhookReleaseEventSchema"), "ignored"),
@@ -116,6 +118,7 @@ def test_everything_that_is_stored_is_queued_once(answers):
         "pull_request",
         "pull_request_review",
         "issue_comment",
+        "checks",
     }
 
 

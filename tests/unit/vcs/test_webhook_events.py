@@ -12,13 +12,16 @@ from tests.unit.vcs.webhook_payloads import (
     AFTER,
     BEFORE,
     COMMENT,
+    ENDED,
     EVENTS,
     GROUP,
     PRESS,
     PULL,
     PUSH,
     QUEUED,
+    RESULT,
     REVIEW,
+    STATUS,
     SUITE,
     WHERE,
     changed,
@@ -60,7 +63,12 @@ def test_a_forced_push_and_a_new_branch_are_accepted():
         ("push", changed(PUSH, "deleted", True)),
         ("push", changed(PUSH, "after", "0" * 40)),
         ("check_run", changed(PRESS, "action", "created")),
-        ("check_suite", changed(SUITE, "action", "completed")),
+        ("check_run", changed(PRESS, "action", "something")),
+        ("check_run", changed(RESULT, "check_run.name", "tidegate/config-update")),
+        ("check_run", changed(RESULT, "check_run.conclusion", None)),
+        ("check_suite", changed(SUITE, "action", "requested")),
+        ("check_suite", changed(ENDED, "sender.login", "github-actions[bot]")),
+        ("status", changed(STATUS, "state", "pending")),
         ("issue_comment", changed(COMMENT, "action", "edited")),
         ("issue_comment", changed(COMMENT, "issue.pull_request", ...)),
         ("issue_comment", changed(COMMENT, "sender.type", "Bot")),
@@ -228,6 +236,21 @@ def test_no_more_than_ten_pull_requests_of_one_head_are_planned_again():
     assert read_event("check_suite", many).fields["pull_requests"] == [*range(1, 11)]
 
 
+@pytest.mark.parametrize(
+    ("event", "payload"),
+    [
+        ("status", STATUS),
+        ("status", changed(STATUS, "state", "error")),
+        ("check_run", RESULT),
+        ("check_run", changed(RESULT, "action", "created")),
+        ("check_suite", ENDED),
+        ("check_suite", changed(ENDED, "check_suite.app", None)),
+    ],
+)
+def test_what_ci_reports_of_a_commit_is_accepted_as_no_more_than_that(event, payload):
+    assert read_event(event, payload) == Accepted("checks", {"repository": "acme/infra", "sha": AFTER})
+
+
 def test_a_command_on_a_pull_request_is_accepted_as_it_was_written():
     fields = {
         "repository": "acme/infra",
@@ -356,6 +379,7 @@ leaves = st.sampled_from(
     + [f"issue_comment:{path}" for path in ("issue", "issue.pull_request", "comment.id", "comment.body", "sender.type")]
     + [f"pull_request:{path}" for path in ("action", "pull_request", "pull_request.number", "installation")]
     + [f"merge_group:{path}" for path in ("action", "merge_group", "merge_group.head_ref", "merge_group.head_sha")]
+    + [f"status:{path}" for path in ("sha", "state", "repository.full_name", "installation")]
     + ["push:commits", "pull_request_review:action", "pull_request_review:pull_request"]
 )
 

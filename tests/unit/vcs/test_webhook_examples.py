@@ -19,6 +19,9 @@ EXAMPLES = json.loads(gzip.decompress(DATA.read_bytes()))
 
 #: What is taken; some of these were recorded for a repository's webhook, which has no installation.
 TAKEN = {
+    "check_run completed",
+    "check_run created",
+    "check_suite completed",
     "check_run requested_action",
     "check_run rerequested",
     "check_suite rerequested",
@@ -34,9 +37,18 @@ TAKEN = {
     "pull_request_review dismissed",
     "pull_request_review submitted",
     "push",
+    "status",
 }
-#: Taken kinds of which every example is for others: buttons of other programs, comments on issues, tags.
-OF_OTHERS = {"check_run requested_action", "check_run rerequested", "issue_comment created"}
+#: Taken kinds of which every example is for others: buttons of other programs, comments on issues, tags. Results were
+#: recorded for a repository's webhook, or before the check run has ended.
+OF_OTHERS = {
+    "check_run completed",
+    "check_run created",
+    "check_run requested_action",
+    "check_run rerequested",
+    "check_suite completed",
+    "issue_comment created",
+}
 
 
 @dataclass(frozen=True)

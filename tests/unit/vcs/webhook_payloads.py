@@ -50,7 +50,19 @@ PULL = {"action": "opened", "pull_request": {"number": 5, "title": "not used", "
 REVIEW = {"action": "submitted", "review": {"id": 9}, "pull_request": {"number": 5}, **WHERE}
 QUEUED = "refs/heads/gh-readonly-queue/main/pr-5-" + BEFORE
 GROUP = {"action": "checks_requested", "merge_group": {"head_sha": AFTER, "head_ref": QUEUED}, **WHERE}
+RESULT = {
+    "action": "completed",
+    "check_run": {"name": "build", "head_sha": AFTER, "conclusion": "failure", "app": {"slug": "github-actions"}},
+    **WHERE,
+}
+STATUS = {"sha": AFTER, "state": "success", "context": "build", "branches": [], **WHERE}
+ENDED = {
+    "action": "completed",
+    "check_suite": {"head_sha": AFTER, "conclusion": "success", "app": {"slug": "github-actions"}},
+    **WHERE,
+}
 EVENTS = {
+    "status": STATUS,
     "push": PUSH,
     "check_run": PRESS,
     "check_suite": SUITE,

@@ -295,6 +295,7 @@ QUEUES: Mapping[str, Mapping[str, Queue]] = {
                 ActionEvent,
                 {
                     "check_run": lambda ports, event: _verb("requests.answer_button")(ports, read_click(event)),
+                    "checks": _verb("config_updates.receive_checks"),
                     "decision": _verb("comments.decide_by_comment"),
                 },
             ),

@@ -68,9 +68,9 @@ class DiscoveryEvent(Event):
 
 
 class ActionEvent(Event):
-    """Actions on a deployment: a button (``check_run``), or a command that decides: the action queue."""
+    """Actions on a deployment: a button (``check_run``), or a command that decides; results of CI: the action queue."""
 
-    kind: Literal["check_run", "decision"]
+    kind: Literal["check_run", "checks", "decision"]
 
 
 class PublishDeployment(Queued):

@@ -206,14 +206,6 @@ class Ports:
         return DynamoConfigUpdates(self._dynamodb, self._table)
 
     @cached_property
-    def config_branches(self) -> ConfigBranches:
-        raise NotImplementedError
-
-    @cached_property
-    def branch_mover(self) -> BranchMover:
-        raise NotImplementedError
-
-    @cached_property
     def ci_tokens(self) -> CiTokens:
         from tidegate.config_updates.adapters.ci_tokens import OpenIdCiTokens
 

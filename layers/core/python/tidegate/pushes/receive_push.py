@@ -15,6 +15,7 @@ from tidegate.config.loader import Around
 from tidegate.config.organization import Organization
 from tidegate.config.resolution import configure
 from tidegate.config.rule_changes import UNKNOWN_BEFORE
+from tidegate.config_updates.receive_checks import wake_queue
 from tidegate.deploys.authorize import reviewed_unless_granted
 from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.request import Trigger
@@ -82,6 +83,7 @@ def _received(ports: Ports, push: Push) -> DeliveryOutcome:
     confirmed = confirm_push(ports, push) if push.told else push
     if confirmed is None:
         return DeliveryOutcome(f"{push.after} is not on {push.branch}. Nothing is deployed.")
+    wake_queue(ports, push.repository)
     return _outcome(ports, _judged_forced(ports, confirmed))
 
 

@@ -13,7 +13,16 @@ from tidegate.rules.errors import NotFound
 
 #: Used events; others may stay lost.
 EVENTS = frozenset(
-    {"push", "check_run", "check_suite", "issue_comment", "pull_request", "pull_request_review", "merge_group"}
+    {
+        "push",
+        "check_run",
+        "check_suite",
+        "issue_comment",
+        "pull_request",
+        "pull_request_review",
+        "merge_group",
+        "status",
+    }
 )
 #: Seconds before now in which each run searches for failed deliveries, and once an hour: as long as GitHub keeps them.
 RECENT = 3600

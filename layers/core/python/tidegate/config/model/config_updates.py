@@ -31,7 +31,8 @@ from tidegate.rules.errors import InvalidName
 from tidegate.vcs.rules.events import OUR_CHECK_RUNS, branch_name
 
 _BRANCH = re.compile(r"[A-Za-z0-9_./-]{1,100}")
-_APP = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,98}[a-z0-9])?")
+#: An App's name, or ``@`` and a user's login.
+_APP = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,98}[a-z0-9])?|@[a-z0-9](?:[a-z0-9._-]{0,98}[a-z0-9])?")
 _FILE = re.compile(r"(?!/)[^\x00-\x1f\x7f\\]{1,300}\.json")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 #: Where forges and git keep what runs programs or is not part of a commit.
@@ -61,7 +62,10 @@ def _check_name(text: str) -> str:
 
 def _app(text: str) -> str:
     if not _APP.fullmatch(text):
-        allowed = "Write the name in its address https://github.com/apps/NAME, such as github-actions"
+        allowed = (
+            "Write the name in its address https://github.com/apps/NAME, such as github-actions, gitlab-ci for jobs of "
+            "GitLab, or @LOGIN in lower case for the commit statuses of a user"
+        )
         raise refused(f"{shown(text)} is not an App's name", allowed)
     return text
 
@@ -170,13 +174,17 @@ _Words = Annotated[
 _CheckTimeout = Annotated[str, _duration(LONGEST_CHECK, "1d")]
 
 
+_REPORTER = (
+    "The App that reports the check, such as `github-actions`; `gitlab-ci` for jobs of GitLab; `@LOGIN` for commit "
+    "statuses that a user sets."
+)
+
+
 class RequiredCheckSection(Section):
     """A check that CI reports, as a check run or a commit status. It counts from this App only."""
 
     name: Annotated[Name, AfterValidator(_check_name), Field(description="The name of the check.")]
-    app: Annotated[
-        str, AfterValidator(_app), Field(description="The App that reports the check, such as `github-actions`.")
-    ]
+    app: Annotated[str, AfterValidator(_app), Field(description=_REPORTER)]
 
     @property
     def check(self) -> RequiredCheck:

@@ -197,7 +197,7 @@ _DISCOVERED = (
     "merge_group",
     "replan",
 )
-_ANSWERED = ("check_run", "decision")
+_ANSWERED = ("check_run", "checks", "decision")
 
 
 def queues_of_events(discovery: str, actions: str) -> dict[str, str]:

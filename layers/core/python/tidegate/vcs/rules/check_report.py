@@ -18,7 +18,8 @@ class Source(StrEnum):
 class CheckReport:
     """What one App reports of one check of a commit. ``number`` grows with each report of it.
 
-    ``app`` is the App's name, or ``@`` and the login of a user who has set a status. ``result`` is a status's state, or
+    ``app`` is the App's name, or ``@`` and the login of a user who has set a status
+    (docs/decisions/0244). ``result`` is a status's state, or
     a check run's conclusion, or its status while it has none, in the words of GitHub's REST API.
     """
 

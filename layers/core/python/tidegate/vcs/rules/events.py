@@ -117,8 +117,14 @@ def _authors(payload: Mapping[str, Any]) -> list[str] | None:
 
 
 def _read_check_run(payload: Mapping[str, Any]) -> Accepted | Ignored:
+    if payload.get("action") in ("created", "completed"):  # It may be of any type.
+        return _read_result(payload, object_in(payload, "check_run"))
+    return _read_button(payload)
+
+
+def _read_button(payload: Mapping[str, Any]) -> Accepted | Ignored:
     action = payload.get("action")
-    if action not in ("requested_action", "rerequested"):  # It may be of any type.
+    if action not in ("requested_action", "rerequested"):
         return Ignored("No button of a check run was clicked.")
     check_run = object_in(payload, "check_run")
     name = text_in(check_run, "name")
@@ -143,10 +149,44 @@ def _read_check_run(payload: Mapping[str, Any]) -> Accepted | Ignored:
     return Accepted("check_run", {**fields, "identifier": identifier})
 
 
+def _read_result(payload: Mapping[str, Any], check_run: Mapping[str, Any]) -> Accepted | Ignored:
+    """Decide about a check run that was made or has ended: config updates wait for those of others."""
+    if text_in(check_run, "name").startswith(OUR_CHECK_RUNS):
+        return Ignored("The check run is Tidegate's own.")
+    if check_run.get("conclusion") is None:
+        return Ignored("The check run has not ended.")
+    return _checked(payload, text_in(check_run, "head_sha"))
+
+
+def _checked(payload: Mapping[str, Any], sha: str) -> Accepted:
+    return Accepted("checks", {"repository": repository_in(payload), "sha": commit_sha(sha)})
+
+
+def _read_status(payload: Mapping[str, Any]) -> Accepted | Ignored:
+    """Decide about a commit status. Its ``branches`` are ten at most, so they do not tell where the commit is."""
+    if payload.get("state") == "pending":
+        return Ignored("The commit status is pending.")
+    return _checked(payload, text_in(payload, "sha"))
+
+
 def _read_check_suite(payload: Mapping[str, Any]) -> Accepted | Ignored:
+    if payload.get("action") == "completed":
+        return _read_suite(payload, object_in(payload, "check_suite"))
     if payload.get("action") != "rerequested":
         return Ignored("Not a request to re-run all checks.")
     return Accepted("check_suite", _commit_demand(payload, object_in(payload, "check_suite")))
+
+
+def _read_suite(payload: Mapping[str, Any], suite: Mapping[str, Any]) -> Accepted | Ignored:
+    """Decide about a suite that has ended.
+
+    If its App itself ended it, a check run has told so before. That is so of Tidegate's own.
+    """
+    app = suite.get("app")
+    slug = app.get("slug") if isinstance(app, dict) else None
+    if object_in(payload, "sender").get("login") == f"{slug}[bot]":
+        return Ignored("The App has told of its check runs.")
+    return _checked(payload, text_in(suite, "head_sha"))
 
 
 def _commit_demand(payload: Mapping[str, Any], checks: Mapping[str, Any]) -> dict[str, Any]:
@@ -225,4 +265,5 @@ _READERS: Mapping[str, Callable[[Mapping[str, Any]], Decision]] = {
     "pull_request": read_pull_request,
     "pull_request_review": read_review,
     "merge_group": read_merge_group,
+    "status": _read_status,
 }

@@ -22,6 +22,8 @@ _REVIEWS = frozenset({"approved", "unapproved", "approval", "unapproval"})
 #: Bot users of project and group access tokens.
 _BOT = re.compile(r"(project|group)_\d+_bot(_[0-9a-z]+|\d*)", re.IGNORECASE)
 _ZEROS = re.compile(r"0+")
+#: States of pipelines and jobs that have ended.
+_ENDED = frozenset({"success", "failed", "canceled", "skipped"})
 
 
 def read_event(event: str, payload: Mapping[str, Any], prefixes: Sequence[str] = COMMENT_PREFIXES) -> Decision:
@@ -118,6 +120,23 @@ def _read_note(payload: Mapping[str, Any], prefixes: Sequence[str]) -> Accepted 
     return Accepted("issue_comment", fields)
 
 
+def _read_pipeline(payload: Mapping[str, Any]) -> Accepted | Ignored:
+    _of_kind(payload, "pipeline")
+    pipeline = object_in(payload, "object_attributes")
+    return _checked(payload, pipeline.get("status"), text_in(pipeline, "sha"))
+
+
+def _read_job(payload: Mapping[str, Any]) -> Accepted | Ignored:
+    _of_kind(payload, "build")
+    return _checked(payload, payload.get("build_status"), text_in(payload, "sha"))
+
+
+def _checked(payload: Mapping[str, Any], state: object, sha: str) -> Accepted | Ignored:
+    if not isinstance(state, str) or state not in _ENDED:
+        return Ignored("The pipeline or job has not ended.")
+    return Accepted("checks", {"repository": _where(payload)["repository"], "sha": commit_sha(sha)})
+
+
 def _of_kind(payload: Mapping[str, Any], kind: str) -> None:
     if payload.get("object_kind") != kind:
         raise InvalidWebhook(f"The event's object_kind is not {kind}, so it contradicts the X-Gitlab-Event header.")
@@ -136,4 +155,6 @@ def _sender(payload: Mapping[str, Any]) -> str:
 _READERS: Mapping[str, Callable[[Mapping[str, Any]], Decision]] = {
     "Push Hook": _read_push,
     "Merge Request Hook": _read_merge_request,
+    "Pipeline Hook": _read_pipeline,
+    "Job Hook": _read_job,
 }
