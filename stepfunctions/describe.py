@@ -12,7 +12,7 @@ from tidegate.aws.definitions import ENDING, rendered
 
 HERE = Path(__file__).resolve().parent
 PAGE = HERE / "README.md"
-NAMES = ("deploy", "terraform", "pull_request", "drift", "promotion")
+NAMES = ("deploy", "terraform", "pull_request", "drift", "config_update", "promotion")
 _INTRODUCTION = """# State machines
 
 Five Standard state machines in JSONata, each in one YAML file. `shared.yaml` defines what they share, such as retries.

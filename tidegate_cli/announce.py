@@ -61,8 +61,9 @@ def announce(
     app_sha = sha or ci.commit()
     if not app_sha:
         raise WrongUsage("The commit is not known.", "Add --sha SHA, with the whole commit.")
-    body = {"images": _read(images), "run_url": run_url or ci.run_url()}
-    body |= {} if sequence is None else {"sequence": sequence}
+    body: dict[str, object] = {"images": _read(images), "run_url": run_url or ci.run_url()}
+    if sequence is not None:
+        body["sequence"] = sequence
     with ApiClient(ci.connect_ci(url, audience), wait) as client:
         made = client.announce(name, image_set, app_sha, body)
     screen.say(f"{app_sha[:10]}: {made.message}\n  {made.id}", as_json(made), json=json)

@@ -68,6 +68,8 @@ CALLS = {
             ("sets/<image_set>/environments/<environment>/rollback", "sets/shop/environments/staging/rollback"),
         )
     },
+    "GET /config-updates/<owner>/<name>": "/config-updates/{repository}",
+    "POST /config-updates/<owner>/<name>/act": ("/config-updates/{repository}/act", {"action": "pause"}),
     "GET /": "/",
     "GET /login": "/login",
     "GET /login/callback": "/login/callback",

@@ -182,5 +182,5 @@ def test_what_needs_the_repositorys_files_goes_to_the_discovery_queue():
         "replan",
         "detect_drift",
     }
-    clicks = {"check_run", "decision"}
+    clicks = {"check_run", "decision", "checks"}
     assert {event for event, queue in queues.items() if queue == "clicks"} == clicks

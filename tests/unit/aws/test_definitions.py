@@ -47,7 +47,7 @@ def test_a_definition_that_is_refused_fails_and_says_where(states):
     _says(stub, {"result": "FAIL", "diagnostics": [problem], "truncated": False}, *[TAKEN] * (MACHINES - 1))
     found = check_definitions(client, HERE)
     assert found.verdict == "fail"
-    assert "deploy.asl.yaml: SCHEMA_VALIDATION_FAILED at /States/A" in found.found
+    assert ".asl.yaml: SCHEMA_VALIDATION_FAILED at /States/A" in found.found
 
 
 def test_who_may_not_ask_is_warned(states):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.fakes import MemoryForge
@@ -82,11 +84,12 @@ def test_without_refs_only_the_default_branch_announces():
 
 
 def test_a_default_branch_that_cannot_be_read_is_refused_with_what_to_do():
-
     def refuses(repository):
         raise ForgeRefused(404, f"no {repository}")
 
     tokens = MemoryCiTokens({"token": {**GITHUB, "repository": "acme/blog"}})
     ports = updates_ports(ci_tokens=tokens, commits=With(MemoryForge(), default_branch=refuses))
+    head = ports.config_updates.head(REPOSITORY)
+    ports.config_updates.commit(head, replace(head, default_branch="main"))
     with pytest.raises(CiRunRefused, match=r"List its branches under app\.refs"):
         verify_announcer(ports, "token", REPOSITORY, "blog", APP_SHA)

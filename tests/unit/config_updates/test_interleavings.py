@@ -26,7 +26,6 @@ from tidegate.config_updates.queue.wake_worker import wake_worker
 from tidegate.config_updates.rules.announcing import Announced
 from tidegate.config_updates.rules.entry import EntryState
 from tidegate.config_updates.rules.replay import Outcome, Replayed, State, bundle_key, result_key
-from tidegate.config_updates.rules.verdicts import CheckReport, Source
 from tidegate.messages.config_updates import (
     BeginReplay,
     ClaimUpdate,
@@ -36,6 +35,7 @@ from tidegate.messages.config_updates import (
     UpdateClaimed,
 )
 from tidegate.ports import Moved
+from tidegate.vcs.rules.check_report import CheckReport, Source
 from tidegate.vcs.rules.comparison import Comparison
 
 ENTRIES = st.integers(min_value=0, max_value=7)

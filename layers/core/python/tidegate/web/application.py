@@ -103,7 +103,6 @@ class WebApplication:
         LockPages(ports).add_to(self.app)
         PullRequestPages(ports, self._authorization, shapes, self._rendering).add_to(self.app)
         DriftPages(ports, self._authorization, shapes, self._rendering).add_to(self.app)
-        UpdatePages(ports, shapes, self._rendering).add_to(self.app)
         self._signing_in.add_to(self.app)
         OpenId(ports).add_to(self.app)
         self.app.get("/api/v1/openapi.json", include_in_schema=False, enable_validation=False)(self._description)

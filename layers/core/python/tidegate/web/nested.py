@@ -33,6 +33,7 @@ _AFTER_UPDATES = tuple(
         "sets/*",
         "sets",
         "queue",
+        "act",
     )
 )
 _OWNER_AND_NAME = 2
