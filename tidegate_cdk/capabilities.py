@@ -100,6 +100,7 @@ class Capability(Enum):
     IMAGE_SETS = "store and read announced image sets"
     REPLAY_ORDERS = "store what a replay makes, and read announced image sets"
     REPLAY_RESULTS = "read what a replay has made"
+    UPDATE_LIMITS = "know what config updates may wait for, ask, and believe"
     OPERATORS = "know the operators' team"
     WEBHOOK_SECRET = "know the webhook's secrets"  # noqa: S105  # A description.
 

@@ -255,6 +255,10 @@ def _update_variables(context: GrantContext) -> dict[str, str]:
     return {"TIDEGATE_CONFIG_UPDATE_STATE_MACHINE": worker, "TIDEGATE_PROMOTION_STATE_MACHINE": promotion}
 
 
+#: Promotions that have ended are moved, so that open ones are found without them.
+_WRITE_UPDATES = ("dynamodb:PutItem", "dynamodb:DeleteItem", "dynamodb:ConditionCheckItem")
+
+
 def _start_updates(context: GrantContext) -> Grant:
     statements = tuple(allow("states:StartExecution", on=each) for each in _update_machines(context))
     return Grant(statements, _update_variables(context))
@@ -386,6 +390,17 @@ def _operators(context: GrantContext) -> Grant:
     return Grant((), {"TIDEGATE_OPERATORS_TEAM": context.settings.operators_team})
 
 
+def _update_limits(context: GrantContext) -> Grant:
+    updates = context.settings.updates
+    environment = {
+        "TIDEGATE_UPDATE_REPOSITORIES": ",".join(updates.stack_repositories),
+        "TIDEGATE_STATUS_NETWORKS": ",".join(updates.status_networks),
+        "TIDEGATE_CI_ISSUER": updates.issuer,
+        "TIDEGATE_CI_AUDIENCE": updates.audience,
+    }
+    return Grant((), environment)
+
+
 def _webhook_secret(context: GrantContext) -> Grant:
     name = context.settings.webhook_secret_name
     environment = {"TIDEGATE_WEBHOOK_SECRET_NAME": name, "TIDEGATE_FORGE": context.settings.forge}
@@ -469,7 +484,7 @@ _GRANTS: Mapping[Capability, Callable[[GrantContext], Grant]] = {
     Capability.SIGN_TOKENS: sign_tokens,
     Capability.PUBLIC_KEYS: public_keys,
     # Entries and the head are one transaction; where there are more, the others check the head's version.
-    Capability.UPDATES: _records("updates", actions=(*_READ_ALL, "dynamodb:PutItem", "dynamodb:ConditionCheckItem")),
+    Capability.UPDATES: _records("updates", actions=(*_READ_ALL, *_WRITE_UPDATES)),
     Capability.READ_UPDATES: _records("updates", actions=_READ_ALL),
     Capability.START_UPDATES: _start_updates,
     Capability.FIND_UPDATE_EXECUTIONS: _find_updates,
@@ -477,6 +492,7 @@ _GRANTS: Mapping[Capability, Callable[[GrantContext], Grant]] = {
     Capability.IMAGE_SETS: image_sets,
     Capability.REPLAY_ORDERS: replay_orders,
     Capability.REPLAY_RESULTS: replay_results,
+    Capability.UPDATE_LIMITS: _update_limits,
     Capability.OPERATORS: _operators,
     Capability.WEBHOOK_SECRET: _webhook_secret,
 }

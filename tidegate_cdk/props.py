@@ -98,6 +98,10 @@ class TidegateProps:
     webhook_concurrency: int | None = None
     identity_keys: Sequence[str] | None = None
     identity_audience: str | None = None
+    update_repositories: Sequence[str] | None = None
+    status_networks: Sequence[str] | None = None
+    ci_issuer: str | None = None
+    ci_audience: str | None = None
 
     @classmethod
     def from_context(cls, context: Context) -> TidegateProps:

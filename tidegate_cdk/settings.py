@@ -12,6 +12,7 @@ from tidegate_cdk.identity import IdentitySettings, read_identity_settings
 from tidegate_cdk.plan_runner import PlanRunnerSettings, read_plan_runner
 from tidegate_cdk.runner_settings import Context, InvalidContext, RunnerSettings, read_runner_settings
 from tidegate_cdk.site_settings import SiteSettings, read_site_settings
+from tidegate_cdk.update_settings import UpdateSettings, read_update_settings
 
 _FORGE = re.compile("github|gitlab")
 _APP_SECRETS = {"github": "github-app", "gitlab": "gitlab"}
@@ -70,6 +71,7 @@ class Settings:
     plan_runner: PlanRunnerSettings
     site: SiteSettings
     identity: IdentitySettings
+    updates: UpdateSettings
 
     @property
     def stack(self) -> str:
@@ -122,6 +124,7 @@ def read_settings(context: Context) -> Settings:
         plan_runner=read_plan_runner(context),
         site=read_site_settings(context),
         identity=read_identity_settings(context, web_url),
+        updates=read_update_settings(context),
     )
 
 

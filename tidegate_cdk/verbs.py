@@ -46,6 +46,7 @@ NEEDS: Mapping[str, tuple[Capability, ...]] = {
         _C.ANSWER_UPDATES,
         _C.IMAGE_SETS,
         _C.READ_ORGANIZATION,
+        _C.UPDATE_LIMITS,
     ),
     "answer_button": (
         _C.QUEUES,
@@ -71,6 +72,8 @@ NEEDS: Mapping[str, tuple[Capability, ...]] = {
         _C.START_UPDATES,
         _C.ANSWER_UPDATES,
         _C.READ_ORGANIZATION,
+        _C.READ_REPOSITORY_INDEX,
+        _C.UPDATE_LIMITS,
     ),
     "discover_roots": (
         _C.QUEUES,
@@ -266,6 +269,8 @@ NEEDS: Mapping[str, tuple[Capability, ...]] = {
         _C.UPDATES,
         _C.START_UPDATES,
         _C.ANSWER_UPDATES,
+        _C.READ_REPOSITORY_INDEX,
+        _C.UPDATE_LIMITS,
     ),
     "reconcile": (
         _C.OPEN_DEPLOYMENTS,
@@ -299,6 +304,8 @@ NEEDS: Mapping[str, tuple[Capability, ...]] = {
         _C.START_UPDATES,
         _C.ANSWER_UPDATES,
         _C.FIND_UPDATE_EXECUTIONS,
+        _C.READ_ORGANIZATION,
+        _C.UPDATE_LIMITS,
     ),
     "claim_update": (
         _C.UPDATES,
@@ -319,9 +326,18 @@ NEEDS: Mapping[str, tuple[Capability, ...]] = {
     "close_update_worker": (_C.UPDATES,),
     "continue_updates": (_C.UPDATES, _C.START_UPDATES, _C.ANSWER_UPDATES),
     "begin_promotion": (_C.UPDATES, _C.READ_REPOSITORY_INDEX, _C.READ_ORGANIZATION, _C.FORGE),
-    "wait_in_promotion": (_C.UPDATES, _C.ANSWER_UPDATES),
-    "stall_promotion": (_C.UPDATES,),
-    "end_soak": (_C.UPDATES,),
-    "promote_entry": (_C.UPDATES, _C.START_UPDATES, _C.ANSWER_UPDATES),
-    "fail_promotion": (_C.UPDATES,),
+    "wait_in_promotion": (
+        _C.UPDATES,
+        _C.ANSWER_UPDATES,
+        _C.READ_REPOSITORY_INDEX,
+        _C.READ_QUEUES,
+        _C.MANY_DEPLOYMENTS,
+        _C.PUBLISH_CHANGES,
+        _C.EVALUATE_GATES,
+        _C.UPDATE_LIMITS,
+    ),
+    "stall_promotion": (_C.UPDATES, _C.PUBLISH_CHANGES, _C.EVALUATE_GATES),
+    "end_soak": (_C.UPDATES, _C.PUBLISH_CHANGES, _C.EVALUATE_GATES),
+    "promote_entry": (_C.UPDATES, _C.START_UPDATES, _C.ANSWER_UPDATES, _C.PUBLISH_CHANGES, _C.EVALUATE_GATES),
+    "fail_promotion": (_C.UPDATES, _C.PUBLISH_CHANGES, _C.EVALUATE_GATES),
 }

@@ -1,0 +1,164 @@
+"""The third scenario: images that CI announces reach production, one that breaks its checks does not.
+
+The demo plays CI of both repositories, and the targets that report.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import httpx
+from rich.table import Table
+from rich.text import Text
+
+from tidegate_local.demo.stage import DemoFailed, Stage, awaited
+from tidegate_local.options import PROJECT
+
+CONFIG, APP = "demo/config", "demo/shop"
+SAMPLE = PROJECT / "examples" / "config-repository"
+SET, SERVICES = "shop", ("web", "worker")
+#: The sample's chain, without its times to wait for.
+FILE = f"""\
+config_updates:
+  required_checks: [{{name: check, app: github-actions}}]
+  sets:
+    - name: {SET}
+      app: {{repository: {APP}}}
+      environments:
+        - {{name: staging, file: images/staging.json, targets: [{{name: staging-eu}}]}}
+        - name: production
+          file: images/production.json
+          targets: [{{name: production-eu}}, {{name: production-us}}]
+"""
+#: The targets of each environment.
+TARGETS = {"staging": ("staging-eu",), "production": ("production-eu", "production-us")}
+
+
+def play(stage: Stage) -> None:
+    """Run the scenario. Raise DemoFailed on an unexpected result."""
+    stage.console.rule("[bold]Config updates: images reach production, commit by tested commit")
+    updates = Updates(stage)
+    updates.begin()
+    first = updates.announce(1)
+    updates.checks(first, "success")
+    updates.lands(first, "staging")
+    updates.report("staging")
+    promoted = updates.promoted()
+    updates.checks(promoted, "success")
+    updates.lands(promoted, "production")
+    updates.report("production")
+    stage.console.print()
+    broken, innocent = updates.announce(2), updates.announce(3)
+    updates.checks(broken, "failure")
+    updates.ends(broken, "evicted")
+    updates.checks(innocent, "success")
+    updates.lands(innocent, "staging")
+    stage.console.print()
+    updates.show()
+
+
+class Updates:
+    """The config repository of the scenario, as CI, its targets and an operator see it."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._stage, self._forge = stage, stage.forge
+        self._api = f"{stage.cloud.api_url}/api/v1/config-updates/{CONFIG}"
+        self._operator = stage.person("maintainer").user_token()
+        self._tokens: dict[str, str] = {}
+
+    def begin(self) -> None:
+        """Push the config repository, and give each target its token."""
+        files = {
+            str(path.relative_to(SAMPLE)): path.read_text() for path in sorted(SAMPLE.rglob("*")) if path.is_file()
+        }
+        self._forge.push(APP, {"README.md": "# Shop\n"}, "Begin")
+        self._forge.push(CONFIG, {**files, "tidegate.yaml": FILE}, "Begin")
+        for target in (each for targets in TARGETS.values() for each in targets):
+            made = self._call("POST", f"/sets/{SET}/targets/{target}/token", self._operator, {})
+            self._tokens[target] = made["token"]
+        self._stage.say(f"maintainer pushed [bold]{CONFIG}[/]: {self._stage.forge.url}/{CONFIG}")
+
+    def announce(self, number: int) -> str:
+        """Announce the images of a build as CI does, with the token of its job; return the entry."""
+        app_sha = hashlib.sha1(f"build {number}".encode(), usedforsecurity=False).hexdigest()
+        images = {
+            name: {
+                "Tag": f"docker.example.com/{name}:{app_sha}",
+                "Digest": f"docker.example.com/{name}@sha256:{hashlib.sha256(f'{name} {number}'.encode()).hexdigest()}",
+            }
+            for name in SERVICES
+        }
+        token = self._forge.job_token(APP, app_sha, self._stage.cloud.api_url, run_number=str(number))
+        made = self._call("PUT", f"/sets/{SET}/images/{app_sha}", token, images)
+        self._stage.say(f"CI of {APP} announced build {number}, [bold]{app_sha[:10]}[/]")
+        return str(made["id"])
+
+    def checks(self, entry: str, conclusion: str) -> None:
+        """Report the required check of an entry's commit, as CI of the config repository does."""
+        commit = self._awaited(entry, lambda one: one["commit"] if one["state"] == "testing" else None, "its commit")
+        self._forge.report_check(CONFIG, commit, "check", conclusion)
+        mark = "[bold green]✓[/]" if conclusion == "success" else "[bold red]✗[/]"
+        self._stage.say(f"{mark} check of [bold]{commit[:7]}[/] on auto: {conclusion}")
+
+    def lands(self, entry: str, environment: str) -> None:
+        """Wait until the default branch is at an entry's commit."""
+        commit = self.ends(entry, "landed")
+        head = self._forge.call("GET", f"/repos/{CONFIG}/branches/main")["commit"]["sha"]
+        if head != commit:
+            raise DemoFailed(f"main is at {head[:7]}, not at the tested commit {commit[:7]}.")
+        self._stage.say(f"[bold green]✓[/] main moved forward to [bold]{commit[:7]}[/]: new images in {environment}")
+
+    def ends(self, entry: str, state: str) -> str:
+        """Wait for the end of an entry; return its commit."""
+        one = self._awaited(entry, lambda one: one if one["state"] not in {"queued", "testing"} else None, "its end")
+        if one["state"] != state:
+            raise DemoFailed(f"The entry {entry} is {one['state']}, not {state}: {one['reason']}")
+        if state == "evicted":
+            self._stage.say(f"[bold red]✗[/] [bold]{one['commit'][:7]}[/] was evicted: {one['reason']}")
+        return str(one["commit"])
+
+    def report(self, environment: str) -> None:
+        """Report from all targets of an environment that they run what is on the default branch."""
+        head = self._forge.call("GET", f"/repos/{CONFIG}/branches/main")["commit"]["sha"]
+        for target in TARGETS[environment]:
+            given = {"config_sha": head, "result": "succeeded"}
+            self._call("POST", f"/sets/{SET}/targets/{target}/deployed", self._tokens[target], given)
+            self._stage.say(f"[bold green]✓[/] {target} reported that it deployed [bold]{head[:7]}[/]")
+
+    def promoted(self) -> str:
+        """Wait until the image set of staging is promoted; return the entry."""
+
+        def look() -> str | None:
+            queue = self._call("GET", "/queue", self._operator)["entries"]
+            return next((str(one["id"]) for one in queue if one["environment"] == "production"), None)
+
+        entry = awaited(look, "The promotion to production")
+        self._stage.say("Tidegate promoted it to [bold]production[/]")
+        return entry
+
+    def show(self) -> None:
+        """Print what runs where."""
+        table = Table.grid(padding=(0, 2))
+        for each in self._call("GET", f"/sets/{SET}", self._operator)["environments"]:
+            table.add_row(Text(each["name"], style="bold"), Text((each["newest"] or {}).get("app_sha", "–")[:10]))
+        self._stage.console.print(table)
+        self._stage.say(f"What runs where: {self._stage.cloud.api_url}/config-updates/{CONFIG}")
+
+    def _awaited(self, entry: str, look: Callable[[Mapping[str, Any]], Any], what: str) -> Any:
+        return awaited(lambda: look(self._call("GET", f"/entries/{entry}", self._operator)), f"{entry}: {what}")
+
+    def _call(self, method: str, path: str, token: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        answer = httpx.request(
+            method,
+            self._api + path,
+            json=body,
+            headers={"Authorization": f"Bearer {token}"},
+            timeout=30,
+            trust_env=False,
+        )
+        if answer.is_error:
+            raise DemoFailed(f"{method} {path} was answered {answer.status_code}: {answer.text}")
+        found: dict[str, Any] = answer.json()
+        return found
