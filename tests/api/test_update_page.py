@@ -106,3 +106,14 @@ def test_a_repository_without_config_updates_says_what_to_do(wires, browser):
     answer = browser.get(PAGE)
     assert answer.status in {404, 409, 422}
     assert "config_updates" in answer.text
+
+
+def test_the_repositorys_page_leads_to_it(config, browser):
+    assert f'href="{PAGE}"' in browser.get(f"/repositories/{REPOSITORY}").body
+
+
+def test_what_all_targets_run_can_be_promoted(config, browser):
+    assert "Promote" not in browser.get(PAGE).text
+    state = config.environment(REPOSITORY, "shop", "staging")
+    config.save_environment(replace(state, complete=state.newest.identity, complete_at=AT))
+    assert "Promote" in browser.get(PAGE).text

@@ -52,6 +52,11 @@ class EnvironmentView:
         return self.state.newest
 
     @property
+    def is_complete(self) -> bool:
+        """Whether all targets run what is on the default branch."""
+        return self.newest is not None and self.state.complete == self.newest.identity
+
+    @property
     def reported(self) -> tuple[str, ...]:
         """The targets that run what is on the default branch."""
         identity = self.newest.identity if self.newest else ""

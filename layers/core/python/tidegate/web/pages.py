@@ -132,6 +132,7 @@ class Pages:
             resting=resting,
             recent=recent,
             replaced=replaced_by(self._ports, recent.deployments),
+            has_updates=bool(self._ports.config_updates.head(repository).version),
         )
         if problem:
             response.status_code = HTTPStatus.BAD_REQUEST
