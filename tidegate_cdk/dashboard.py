@@ -123,7 +123,10 @@ class Dashboard(Construct):
         )
         yield _graph(
             "From a push to its deployments (ms)",
-            [self._functions[name].metric_duration(label=name, statistic="p90") for name in _FUNCTIONS[:3]],
+            [
+                self._functions[name].metric_duration(label=name, statistic="p90")
+                for name in ("webhook", "discover_roots")
+            ],
             width=6,
         )
 

@@ -77,7 +77,7 @@ def test_each_alarm_says_what_it_means_and_links_to_what_to_do(template: dict[st
         (other, "https://docs.example.com/tidegate", True),
     ):
         alarms = [each["Properties"] for each in document["Resources"].values() if "::Alarm" in each["Type"]]
-        assert len(alarms) == 10
+        assert len(alarms) == 12
         for alarm in alarms:
             description = alarm["AlarmDescription"]
             text = description if isinstance(description, str) else json.dumps(description)
