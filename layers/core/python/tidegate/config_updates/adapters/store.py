@@ -4,6 +4,9 @@
 ``environment#SET/NAME``, ``promotion#ENTRY/ATTEMPT`` and ``token#SET/TARGET`` are what their names say. ``promoted#…``
 is a promotion that has ended: reading the open ones costs the same after years. ``#file`` is the configuration of one
 commit.
+
+Each record is one attribute: fields such as ``requested_at`` at the top of an item would put it into the indexes of
+deployments. The head is in the index of open work, by its repository.
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ from tidegate.config_updates.rules.queue import UpdateHead
 from tidegate.rules.errors import NotFound
 from tidegate.rules.timestamp import timestamp_text
 
-_HEAD, _FILE = "#head", "#file"
+_HEAD, _FILE, _RECORD = "#head", "#file", "record"
 _OPEN_PROMOTION, _ENDED_PROMOTION = "promotion#", "promoted#"
 #: Ended entries are kept for a year: an announcement that comes again until then is a repetition.
 KEPT_SECONDS = 365 * 24 * 3600
@@ -44,7 +47,7 @@ class DynamoConfigUpdates:
 
     def head(self, repository: str) -> UpdateHead:
         item = self._table.get(_name(repository), _pk(repository), _HEAD)
-        return UpdateHead(repository) if item is None else unpack(UpdateHead, item)
+        return UpdateHead(repository) if item is None else unpack(UpdateHead, item[_RECORD])
 
     def commit(
         self,
@@ -54,7 +57,9 @@ class DynamoConfigUpdates:
         environments: Sequence[EnvironmentState] = (),
     ) -> UpdateHead:
         saved = replace(after, version=before.version + 1)
-        head = {"Put": self._put_versioned(saved, _HEAD, before.version, open=OPEN_UPDATES)}
+        head = {
+            "Put": self._put_versioned(saved, _HEAD, before.version, open=OPEN_UPDATES, open_since=before.repository)
+        }
         puts = [action for entry in entries for action in self._puts(entry)]
         puts += [
             {"Put": self._put_versioned(replace(each, version=each.version + 1), _environment(each), each.version)}
@@ -67,17 +72,17 @@ class DynamoConfigUpdates:
         return saved
 
     def repositories(self) -> Iterable[str]:
-        return (item["repository"] for item in self._table.open(OPEN_UPDATES))
+        return (item["open_since"] for item in self._table.open(OPEN_UPDATES))
 
     def entry(self, repository: str, entry: str) -> UpdateEntry:
         item = self._table.get(f"The entry {entry}", _pk(repository), f"entry#{entry}")
         if item is None:
             raise NotFound("entry", entry)
-        return unpack(UpdateEntry, item)
+        return unpack(UpdateEntry, item[_RECORD])
 
     def entries(self, repository: str, entries: Collection[str]) -> Mapping[str, UpdateEntry]:
         keys = [(_pk(repository), f"entry#{each}") for each in dict.fromkeys(entries)]
-        found = (unpack(UpdateEntry, item) for item in self._table.get_many(_name(repository), keys))
+        found = (unpack(UpdateEntry, item[_RECORD]) for item in self._table.get_many(_name(repository), keys))
         return {each.id: each for each in found}
 
     def history(self, repository: str, limit: int, before: datetime | None = None) -> Sequence[UpdateEntry]:
@@ -89,15 +94,15 @@ class DynamoConfigUpdates:
             ExpressionAttributeValues=to_item({":pk": _pk(repository), ":first": "ended#", ":last": last}),
             ScanIndexForward=False,
         )
-        return [unpack(UpdateEntry, item) for item in items]
+        return [unpack(UpdateEntry, item[_RECORD]) for item in items]
 
     def environment(self, repository: str, image_set: str, name: str) -> EnvironmentState:
         state = EnvironmentState(repository, image_set, name)
         item = self._table.get(_name(repository), _pk(repository), _environment(state))
-        return state if item is None else unpack(EnvironmentState, item)
+        return state if item is None else unpack(EnvironmentState, item[_RECORD])
 
     def environments(self, repository: str) -> Sequence[EnvironmentState]:
-        return [unpack(EnvironmentState, item) for item in self._beginning_with(repository, "environment#")]
+        return [unpack(EnvironmentState, item[_RECORD]) for item in self._beginning_with(repository, "environment#")]
 
     def save_environment(self, state: EnvironmentState) -> EnvironmentState:
         saved = replace(state, version=state.version + 1)
@@ -108,7 +113,7 @@ class DynamoConfigUpdates:
         for prefix in (_OPEN_PROMOTION, _ENDED_PROMOTION):
             item = self._table.get(f"The promotion {entry}", _pk(repository), f"{prefix}{entry}/{attempt}")
             if item is not None:
-                return unpack(Promotion, item)
+                return unpack(Promotion, item[_RECORD])
         return None
 
     def save_promotion(self, promotion: Promotion) -> Promotion:
@@ -126,7 +131,7 @@ class DynamoConfigUpdates:
         return saved
 
     def open_promotions(self, repository: str) -> Sequence[Promotion]:
-        return [unpack(Promotion, item) for item in self._beginning_with(repository, _OPEN_PROMOTION)]
+        return [unpack(Promotion, item[_RECORD]) for item in self._beginning_with(repository, _OPEN_PROMOTION)]
 
     def keep_target_token(self, repository: str, image_set: str, target: str, digest: str, by: str) -> None:
         item = {"pk": _pk(repository), "sk": f"token#{image_set}/{target}", "digest": digest, "by": by}
@@ -157,14 +162,15 @@ class DynamoConfigUpdates:
 
     def _puts(self, entry: UpdateEntry) -> Iterable[dict[str, Any]]:
         expires = {"expires_at": self._expiry()} if entry.ended_at else {}
-        item = {**pack(entry), "pk": _pk(entry.repository), **expires}
+        item = {_RECORD: pack(entry), "pk": _pk(entry.repository), **expires}
         yield {"Put": {"Item": to_item({**item, "sk": f"entry#{entry.id}"})}}
         if entry.ended_at:
             yield {"Put": {"Item": to_item({**item, "sk": f"ended#{timestamp_text(entry.ended_at)}#{entry.id}"})}}
 
     def _put_versioned(self, record: _Versioned, sk: str, before: int, **more: Any) -> dict[str, Any]:
         condition, values = _version_is(before)
-        put = {"Item": to_item({**pack(record), "pk": _pk(record.repository), "sk": sk, **more}), **condition}
+        item = {_RECORD: pack(record), "version": record.version, "pk": _pk(record.repository), "sk": sk, **more}
+        put = {"Item": to_item(item), **condition}
         return {**put, **values}
 
     def _unchanged(self, head: UpdateHead) -> dict[str, Any]:
