@@ -61,9 +61,9 @@ class Pushing:
 
     def made(self, *entries: Entry) -> NewCommits:
         done = self.config.replay(*entries)
-        committed = {outcome.id for outcome in done.replayed.outcomes if outcome.sha}
-        trailers = [entry.trailers for entry in entries if entry.trailers.id in committed]
-        return NewCommits(self.config.main, done.tip, tuple(trailers), Author())
+        shas = {outcome.id: outcome.sha for outcome in done.replayed.outcomes if outcome.sha}
+        trailers = [entry.trailers for entry in entries if entry.trailers.id in shas]
+        return NewCommits(self.config.main, tuple((shas[each.id], each) for each in trailers), Author())
 
     def push(
         self, new: NewCommits, old: str, *, before: Callable[[], object] = lambda: None, bundle: Path | None = None
@@ -181,10 +181,18 @@ def test_a_forge_that_does_not_answer_is_a_fault(pushing: Pushing) -> None:
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        (lambda new: replace(new, trailers=new.trailers[:1]), "There are 2 commits where 1 were expected"),
-        (lambda new: replace(new, trailers=new.trailers[::-1]), "a different message than its entry"),
+        (lambda new: replace(new, commits=new.commits[1:]), "There are 2 commits where 1 were expected"),
+        (lambda new: replace(new, commits=(new.commits[1], new.commits[1])), "where .* was expected"),
+        (lambda new: replace(new, commits=((new.base, new.commits[0][1]), new.commits[1])), "where .* was expected"),
+        (
+            lambda new: replace(new, commits=tuple((sha, new.commits[0][1]) for sha, _ in new.commits)),
+            "a different message than its entry",
+        ),
         (lambda new: replace(new, author=Author("Somebody")), "was not made by Tidegate"),
-        (lambda new: replace(new, tip=new.base), "There are 0 commits where 2 were expected"),
+        (
+            lambda new: replace(new, commits=((new.base, new.commits[0][1]),)),
+            "There are 0 commits where 1 were expected",
+        ),
     ],
 )
 def test_commits_that_are_not_the_expected_ones_are_not_pushed(
@@ -213,9 +221,9 @@ def test_a_merge_in_a_bundle_is_not_pushed(pushing: Pushing, tmp_path: Path) -> 
     tip = merge.stdout.decode().strip()
     forge("update-ref", "refs/heads/merge", tip)
     forge("bundle", "create", "--quiet", str(tmp_path / "merge"), "refs/heads/merge", f"^{new.base}")
-    trailers = (*new.trailers, announced(2, "").trailers)
+    commits = (*new.commits, (tip, announced(2, "").trailers))
     with pytest.raises(UnexpectedCommits, match="other fields than tree, one parent"):
-        pushing.push(NewCommits(new.base, tip, trailers, Author()), NOWHERE, bundle=tmp_path / "merge")
+        pushing.push(NewCommits(new.base, commits, Author()), NOWHERE, bundle=tmp_path / "merge")
 
 
 def bundle_of(config: ConfigRepository, base: str, commit: str, file: Path) -> Path:
@@ -247,7 +255,11 @@ def test_commits_are_compared_by_what_git_stores_of_them(
     raw = subprocess.run(["git", "cat-file", "commit", new.tip], cwd=config.bare, check=True, capture_output=True)
     tip = raw_object(config, "commit", change(raw.stdout))
     with pytest.raises(UnexpectedCommits):
-        pushing.push(replace(new, tip=tip), NOWHERE, bundle=bundle_of(config, new.base, tip, tmp_path / "raw"))
+        pushing.push(
+            replace(new, commits=((tip, new.commits[0][1]),)),
+            NOWHERE,
+            bundle=bundle_of(config, new.base, tip, tmp_path / "raw"),
+        )
     assert "push" not in pushing.commands()
 
 
@@ -259,7 +271,11 @@ def test_objects_that_git_would_not_receive_are_not_pushed(pushing: Pushing, tmp
     raw = subprocess.run(["git", "cat-file", "commit", new.tip], cwd=config.bare, check=True, capture_output=True)
     tip = raw_object(config, "commit", f"tree {tree}\n".encode() + raw.stdout.partition(b"\n")[2])
     with pytest.raises(UnexpectedCommits, match=r"hasDotgit"):
-        pushing.push(replace(new, tip=tip), NOWHERE, bundle=bundle_of(config, new.base, tip, tmp_path / "faulty"))
+        pushing.push(
+            replace(new, commits=((tip, new.commits[0][1]),)),
+            NOWHERE,
+            bundle=bundle_of(config, new.base, tip, tmp_path / "faulty"),
+        )
     assert "push" not in pushing.commands()
 
 

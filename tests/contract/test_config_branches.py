@@ -218,7 +218,7 @@ class TestPushing:
         tip = git("commit-tree", "-p", there.base, "-m", message, tree, at=place, environ=people)
         git("update-ref", "refs/heads/made", tip, at=place)
         git("bundle", "create", "--quiet", "bundle", "refs/heads/made", f"^{there.base}", at=place)
-        return NewCommits(there.base, tip, (trailers,), by), (place / "bundle").read_bytes()
+        return NewCommits(there.base, ((tip, trailers),), by), (place / "bundle").read_bytes()
 
     def test_new_commits_are_pushed_from_where_the_branch_was(self, there, new):
         commits, bundle = new

@@ -73,7 +73,7 @@ class GitBranchMover:
             return self._only_forward(repository, branch, new.tip)
         with self._repository(repository) as (git, url):
             _fetch(git, url, new.base)
-            if commit_sha(new.tip) != new.base:
+            if new.commits:
                 _unpack(git, bundle)
             check_commits(git, new)
             return _pushed(git, url, branch, old, new.tip)
@@ -131,12 +131,13 @@ def _unpack(git: BareGit, bundle: bytes) -> None:
 
 def check_commits(git: BareGit, new: NewCommits) -> None:
     """Raise UnexpectedCommits unless the commits from base to tip are those that were asked for, and nothing else."""
-    ended = git.ended("rev-list", "--reverse", "--topo-order", "--end-of-options", f"{new.base}..{new.tip}")
+    tip = commit_sha(new.tip)
+    ended = git.ended("rev-list", "--reverse", "--topo-order", "--end-of-options", f"{new.base}..{tip}")
     if ended.code:
-        raise UnexpectedCommits(f"The bundle lacks the commit {new.tip}.")
-    expected = [(commit_message(each), new.author) for each in new.trailers]
+        raise UnexpectedCommits(f"The bundle lacks the commit {tip}.")
+    expected = [(sha, commit_message(trailers)) for sha, trailers in new.commits]
     commits = [_commit(sha, content) for sha, content in git.contents(ended.output.decode("ascii").split())]
-    if problem := chain_problem(new.base, new.tip, commits, expected):
+    if problem := chain_problem(new.base, commits, expected, new.author):
         raise UnexpectedCommits(problem)
 
 

@@ -34,7 +34,7 @@ _LONGEST_OUTPUT = 2000
 
 
 class UnexpectedResult(TidegateError):
-    """A runner reported entries that it was not asked for."""
+    """A runner reported something else than it was asked for."""
 
     def __init__(self, job: str) -> None:
         super().__init__(f"The result of the job {job} does not fit its order, and nothing was pushed.")
@@ -67,7 +67,8 @@ def finish_replay(ports: Ports, head: UpdateHead) -> None:
     except (NotFound, UnexpectedResult):
         replayed = None
     at = ports.config_branches.branch_heads(head.repository, [head.auto_branch]).get(head.auto_branch, "")
-    if replayed is not None and at == replayed.tip:
+    # Where nothing was pushed, nothing was verified: the same commits are made again.
+    if replayed is not None and at == replayed.tip and at != head.replaying.auto:
         _record(ports, head.repository, replayed, Moved(done=True, at=at))
     else:
         ports.config_updates.commit(head, replace(head, replaying=None))
@@ -79,7 +80,8 @@ def _result(ports: Ports, replaying: Replaying) -> Replayed:
         return Replayed(replaying.base, ())
     replayed = ports.replays.result(replaying.job)
     names = tuple(each.id for each in replayed.outcomes)
-    if names != replaying.entries[: len(names)]:
+    shas = [each.sha for each in replayed.outcomes if each.state is State.COMMITTED]
+    if names != replaying.entries[: len(names)] or replayed.tip != [replaying.base, *shas][-1]:
         raise UnexpectedResult(replaying.job)
     return replayed
 
@@ -91,8 +93,8 @@ def _moved(ports: Ports, head: UpdateHead, replaying: Replaying, replayed: Repla
             return Moved(done=True, at=replayed.tip)
         return ports.branch_mover.move(*where, replayed.tip)
     entries = ports.config_updates.entries(head.repository, replaying.entries)
-    trailers = tuple(trailers_of(entries[each.id]) for each in replayed.outcomes if each.state is State.COMMITTED)
-    new = NewCommits(replaying.base, replayed.tip, trailers)
+    committed = (each for each in replayed.outcomes if each.state is State.COMMITTED)
+    new = NewCommits(replaying.base, tuple((each.sha, trailers_of(entries[each.id])) for each in committed))
     return ports.branch_mover.push(*where, new, ports.replays.bundle(replaying.job))
 
 

@@ -93,15 +93,16 @@ class Author:
 
 @dataclass(frozen=True, slots=True)
 class NewCommits:
-    """What a replay has made: ``tip`` is the base, or the highest commit of the bundle.
-
-    ``trailers`` are those of the committed entries, from the lowest.
-    """
+    """What a replay says to have made: its commits with the trailers of their entries, from the lowest."""
 
     base: str
-    tip: str
-    trailers: tuple[Trailers, ...]
+    commits: tuple[tuple[str, Trailers], ...]
     author: Author = Author()
+
+    @property
+    def tip(self) -> str:
+        """The highest commit, the base where none was made."""
+        return self.commits[-1][0] if self.commits else self.base
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,20 +115,22 @@ class Commit:
     message: str
 
 
-def chain_problem(base: str, tip: str, commits: Sequence[Commit], expected: Sequence[tuple[str, Author]]) -> str | None:
+def chain_problem(base: str, commits: Sequence[Commit], expected: Sequence[tuple[str, str]], by: Author) -> str | None:
     """Return why commits, from the lowest, are not the expected ones on the base, as a sentence; None if they are.
 
-    ``expected`` are their whole messages, trailers included, and whom they are by.
+    ``expected`` are their SHAs and their whole messages, trailers included.
     """
     if len(commits) != len(expected):
         return f"There are {len(commits)} commits where {len(expected)} were expected."
     below = base
-    for commit, (message, author) in zip(commits, expected, strict=True):
+    for commit, (sha, message) in zip(commits, expected, strict=True):
+        if commit.sha != sha:
+            return f"There is the commit {commit.sha} where {sha} was expected."
         if commit.parents != (below,):
             return f"The commit {commit.sha} does not follow {below} alone."
         if commit.message.rstrip("\n") != message.rstrip("\n"):
             return f"The commit {commit.sha} has a different message than its entry."
-        if commit.people != (author, author):
+        if commit.people != (by, by):
             return f"The commit {commit.sha} was not made by Tidegate."
         below = commit.sha
-    return None if below == tip else f"The highest commit is {below}, not {tip}."
+    return None
