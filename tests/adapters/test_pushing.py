@@ -99,6 +99,11 @@ def entries(count: int = 2) -> list[Entry]:
     return [announced(number, images("web", build=number)) for number in range(1, count + 1)]
 
 
+def with_tip(new: NewCommits, tip: str) -> NewCommits:
+    """Return a commit, said to be the first entry's."""
+    return replace(new, commits=((tip, new.commits[0][1]),))
+
+
 def test_a_branch_that_does_not_exist_is_made(pushing: Pushing) -> None:
     new = pushing.made(*entries())
     assert pushing.push(new, NOWHERE) == Moved(done=True, at=new.tip)
@@ -256,7 +261,7 @@ def test_commits_are_compared_by_what_git_stores_of_them(
     tip = raw_object(config, "commit", change(raw.stdout))
     with pytest.raises(UnexpectedCommits):
         pushing.push(
-            replace(new, commits=((tip, new.commits[0][1]),)),
+            with_tip(new, tip),
             NOWHERE,
             bundle=bundle_of(config, new.base, tip, tmp_path / "raw"),
         )
@@ -272,7 +277,7 @@ def test_objects_that_git_would_not_receive_are_not_pushed(pushing: Pushing, tmp
     tip = raw_object(config, "commit", f"tree {tree}\n".encode() + raw.stdout.partition(b"\n")[2])
     with pytest.raises(UnexpectedCommits, match=r"hasDotgit"):
         pushing.push(
-            replace(new, commits=((tip, new.commits[0][1]),)),
+            with_tip(new, tip),
             NOWHERE,
             bundle=bundle_of(config, new.base, tip, tmp_path / "faulty"),
         )

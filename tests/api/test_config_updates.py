@@ -22,6 +22,7 @@ CLAIMS = {
     "ref": "refs/heads/main",
     "sha": APP_SHA,
     "run_number": "42",
+    "event_name": "push",
     "actor": "developer",
 }
 

@@ -12,13 +12,14 @@ from tests.fakes.ports import With
 from tests.unit.config_updates.verbs import APP_SHA, OTHER_SHA, REPOSITORY, updates_ports
 from tidegate.config_updates.rules.ci_token import CiRun, CiRunRefused, InvalidCiToken, run_of
 from tidegate.config_updates.verify_announcer import verify_announcer
-from tidegate.rules.errors import ForgeRefused
+from tidegate.rules.errors import ForgeRefused, ForgeUnavailable
 
 GITHUB = {
     "repository": "acme/shop",
     "ref": "refs/heads/main",
     "sha": APP_SHA,
     "run_number": "42",
+    "event_name": "push",
     "actor": "developer",
 }
 GITLAB = {
@@ -28,25 +29,27 @@ GITLAB = {
     "ref_path": "refs/heads/main",
     "sha": APP_SHA,
     "pipeline_id": "1519139981",
+    "pipeline_source": "push",
     "user_login": "developer",
 }
 
 
 def verified(claims, *, gitlab=False, image_set="shop", repository=REPOSITORY, app_sha=APP_SHA):
     ports = updates_ports(ci_tokens=MemoryCiTokens({"token": claims}, gitlab))
-    return verify_announcer(ports, "token", repository, image_set, app_sha)
+    return verify_announcer(ports, "token", repository, image_set, app_sha, {})
 
 
 def test_the_run_of_each_provider_is_read_from_its_claims():
-    assert verified(GITHUB) == CiRun("acme/shop", "refs/heads/main", APP_SHA, 42, "developer")
-    assert verified(GITLAB, gitlab=True) == CiRun("acme/shop", "refs/heads/main", APP_SHA, 1519139981, "developer")
+    assert verified(GITHUB) == CiRun("acme/shop", "refs/heads/main", APP_SHA, 42, "push", "developer")
+    run = CiRun("acme/shop", "refs/heads/main", APP_SHA, 1519139981, "push", "developer")
+    assert verified(GITLAB, gitlab=True) == run
     without = {name: value for name, value in GITLAB.items() if name not in {"ref_path", "user_login"}}
-    assert run_of(without, gitlab=True) == CiRun("acme/shop", "refs/heads/main", APP_SHA, 1519139981, "")
+    assert run_of(without, gitlab=True) == replace(run, by="")
     assert run_of({**without, "ref_type": "tag"}, gitlab=True).branch == ""
     assert verified({**GITHUB, "repository": "Acme/Shop", "ref": "refs/heads/release/1"}).branch == "release/1"
 
 
-@pytest.mark.parametrize("claim", ["repository", "ref", "sha", "run_number"])
+@pytest.mark.parametrize("claim", ["repository", "ref", "sha", "run_number", "event_name"])
 def test_a_token_without_a_claim_that_is_needed_is_not_valid(claim):
     for value in ({}, {claim: ""}, {claim: ["x"]}):
         claims = {name: each for name, each in GITHUB.items() if name != claim} | value
@@ -61,12 +64,12 @@ def test_case_11_another_ref_or_commit_is_refused_with_what_was_expected_and_wha
     with pytest.raises(CiRunRefused, match=f"{OTHER_SHA}.*not for {APP_SHA}"):
         verified({**GITHUB, "sha": OTHER_SHA})
     with pytest.raises(InvalidCiToken):
-        verify_announcer(updates_ports(), "forged", REPOSITORY, "shop", APP_SHA)
+        verify_announcer(updates_ports(), "forged", REPOSITORY, "shop", APP_SHA, {})
 
 
 def test_case_11_another_repository_is_not_told_what_there_is():
     refusals = []
-    for repository, image_set in ((REPOSITORY, "shop"), (REPOSITORY, "none"), ("acme/none", "shop")):
+    for repository, image_set in ((REPOSITORY, "shop"), (REPOSITORY, "none"), ("acme/none", "shop"), ("x/y", "shop")):
         with pytest.raises(CiRunRefused) as refused:
             verified({**GITHUB, "repository": "evil/shop"}, repository=repository, image_set=image_set)
         refusals.append(str(refused.value).replace(repository, "R").replace(f"set {image_set} ", "set S "))
@@ -74,22 +77,65 @@ def test_case_11_another_repository_is_not_told_what_there_is():
     assert "acme/shop" not in refusals[0]
 
 
+@pytest.mark.parametrize("configuration", [None, "config_updates: {secret: 1}", "{}"])
+def test_a_stranger_is_not_told_what_is_wrong_with_a_repository(configuration):
+    told = []
+    for given in ({"configuration": configuration}, {}, {"commits": With(MemoryForge(), default_branch=_refuses)}):
+        ports = updates_ports(ci_tokens=MemoryCiTokens({"token": {**GITHUB, "repository": "evil/shop"}}), **given)
+        with pytest.raises(CiRunRefused) as refused:
+            verify_announcer(ports, "token", REPOSITORY, "shop", APP_SHA, {})
+        told.append(str(refused.value))
+    assert len(set(told)) == 1
+
+
+def test_a_stranger_that_asks_again_costs_no_calls_of_the_app():
+    ports = updates_ports(ci_tokens=MemoryCiTokens({"token": {**GITHUB, "repository": "evil/shop"}}))
+    strangers = {}
+    for image_set in ("shop", "none"):
+        with pytest.raises(CiRunRefused):
+            verify_announcer(ports, "token", REPOSITORY, image_set, APP_SHA, strangers)
+        ports.config_branches.heads.clear()
+    ports.ci_tokens.tokens["token"] = GITHUB
+    with pytest.raises(ForgeUnavailable):
+        verify_announcer(ports, "token", REPOSITORY, "shop", APP_SHA, strangers)
+
+
+def test_a_repository_is_announced_to_by_the_name_that_the_provider_uses():
+    """GitHub answers to a name in other letters as well, which would have a queue of its own, without holds."""
+    for repository in (REPOSITORY.upper(), REPOSITORY.title()):
+        with pytest.raises(CiRunRefused):
+            verified(GITHUB, repository=repository)
+
+
+@pytest.mark.parametrize("event", ["pull_request", "pull_request_target", "pull_request_review"])
+def test_a_run_for_a_pull_request_announces_nothing_although_it_names_its_base(event):
+    with pytest.raises(CiRunRefused, match=event):
+        verified({**GITHUB, "event_name": event})
+
+
+@pytest.mark.parametrize("event", ["merge_request_event", "external_pull_request_event"])
+def test_a_merge_requests_pipeline_announces_nothing_although_its_source_branch_is_called_main(event):
+    with pytest.raises(CiRunRefused, match=event):
+        verified({**GITLAB, "pipeline_source": event}, gitlab=True)
+
+
+def _refuses(repository):
+    raise ForgeRefused(404, f"no {repository}")
+
+
 def test_without_refs_only_the_default_branch_announces():
     claims = {**GITHUB, "repository": "acme/blog"}
     ports = updates_ports(ci_tokens=MemoryCiTokens({"token": claims}))
-    assert verify_announcer(ports, "token", REPOSITORY, "blog", APP_SHA).branch == "main"
+    assert verify_announcer(ports, "token", REPOSITORY, "blog", APP_SHA, {}).branch == "main"
     ports.ci_tokens.tokens["token"] = {**claims, "ref": "refs/heads/other"}
     with pytest.raises(CiRunRefused, match="accepted from: main"):
-        verify_announcer(ports, "token", REPOSITORY, "blog", APP_SHA)
+        verify_announcer(ports, "token", REPOSITORY, "blog", APP_SHA, {})
 
 
 def test_a_default_branch_that_cannot_be_read_is_refused_with_what_to_do():
-    def refuses(repository):
-        raise ForgeRefused(404, f"no {repository}")
-
     tokens = MemoryCiTokens({"token": {**GITHUB, "repository": "acme/blog"}})
-    ports = updates_ports(ci_tokens=tokens, commits=With(MemoryForge(), default_branch=refuses))
+    ports = updates_ports(ci_tokens=tokens, commits=With(MemoryForge(), default_branch=_refuses))
     head = ports.config_updates.head(REPOSITORY)
     ports.config_updates.commit(head, replace(head, default_branch="main"))
     with pytest.raises(CiRunRefused, match=r"List its branches under app\.refs"):
-        verify_announcer(ports, "token", REPOSITORY, "blog", APP_SHA)
+        verify_announcer(ports, "token", REPOSITORY, "blog", APP_SHA, {})

@@ -2,33 +2,49 @@
 
 from __future__ import annotations
 
-from tidegate.config.rules.config_updates import Announcer
+from collections.abc import MutableMapping, Sequence
+
+from tidegate.config.rules.config_updates import DeclaredImageSet
 from tidegate.config_updates.read_configuration import current_updates
-from tidegate.config_updates.rules.ci_token import CiRun, CiRunRefused, check_repository, check_run, run_of
-from tidegate.config_updates.rules.refusals import NoConfigUpdates, UnknownImageSet
+from tidegate.config_updates.rules.ci_token import CiRun, CiRunRefused, UnknownAnnouncer, check_run, run_of
+from tidegate.config_updates.rules.refusals import NoConfigUpdates
 from tidegate.ports import Ports
-from tidegate.rules.errors import ForgeRefused, NotFound
+from tidegate.rules.errors import ForgeRefused, InvalidConfiguration, NotFound
+
+#: Whose CI announces nothing to which repository, as was found out lately.
+Strangers = MutableMapping[tuple[str, str], bool]
 
 
-def verify_announcer(ports: Ports, token: str, repository: str, image_set: str, app_sha: str) -> CiRun:
-    """Return the run that a token belongs to.
+def verify_announcer(
+    ports: Ports, token: str, repository: str, image_set: str, app_sha: str, strangers: Strangers
+) -> CiRun:
+    """Return the run that a token belongs to. Raise InvalidCiToken, ForgeUnavailable; CiRunRefused if it may not.
 
-    Raise InvalidCiToken; CiRunRefused if it may not announce this; and what ``current_updates`` raises of a repository
-    that it may announce to.
+    Everybody on GitHub gets a valid token for their own repository. ``strangers`` remembers those that announce
+    nothing here, so that nobody uses up the App's calls with them.
     """
     run = run_of(ports.ci_tokens.claims(token), gitlab=ports.ci_tokens.gitlab)
-    announcer = _announcer(ports, repository, image_set)
-    check_repository(run, repository, image_set, announcer.repository if announcer else None)
-    if announcer is not None:
-        check_run(run, announcer.refs or (_default_branch(ports, announcer.repository),), app_sha)
+    who = run.repository.lower(), repository
+    sets = () if who in strangers else _sets(ports, repository)
+    of_it = [each for each in sets if each.app.repository.lower() == run.repository.lower()]
+    if not of_it:
+        strangers[who] = True
+    announcer = next((each.app for each in of_it if each.name == image_set), None)
+    if announcer is None:
+        raise UnknownAnnouncer(run, repository, image_set)
+    check_run(run, announcer.refs or (_default_branch(ports, announcer.repository),), app_sha)
     return run
 
 
-def _announcer(ports: Ports, repository: str, image_set: str) -> Announcer | None:
+def _sets(ports: Ports, repository: str) -> Sequence[DeclaredImageSet]:
+    """Return what a repository declares. Nothing for one that cannot be read: a stranger must not learn why.
+
+    Only the name that the VCS provider uses is known: one in other letters would have a queue of its own.
+    """
     try:
-        return current_updates(ports, repository).image_set(image_set).app
-    except (NotFound, NoConfigUpdates, UnknownImageSet):
-        return None
+        return current_updates(ports, ports.repository_index.repository(repository).name).updates.sets
+    except (NotFound, NoConfigUpdates, InvalidConfiguration, ForgeRefused):
+        return ()
 
 
 def _default_branch(ports: Ports, repository: str) -> str:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from aws_lambda_powertools.event_handler.openapi.params import Body, Path
+from cachetools import TTLCache
 
 from tidegate.config_updates.announce import announce_images
 from tidegate.config_updates.evict import evict_entry
@@ -22,11 +23,11 @@ from tidegate.config_updates.roll_back import roll_back
 from tidegate.config_updates.rules.announcing import Announced, waits_for
 from tidegate.config_updates.rules.answers import EntryDecision
 from tidegate.config_updates.target_tokens import is_target_token, make_target_token
-from tidegate.config_updates.verify_announcer import verify_announcer
+from tidegate.config_updates.verify_announcer import Strangers, verify_announcer
 from tidegate.ports import Ports
 from tidegate.rules.decision import Decision
 from tidegate.web.api import NameInPath, OwnerInPath, described
-from tidegate.web.authorization import Access
+from tidegate.web.authorization import REMEMBERED, REMEMBERED_SECONDS, Access
 from tidegate.web.nested import whole_owner
 from tidegate.web.refusals import InvalidTargetToken, PayloadMismatch, QueueFull, SupersededAnnouncement, ensure_done
 from tidegate.web.update_models import (
@@ -73,6 +74,7 @@ class UpdatesApi:
 
     def __init__(self, ports: Ports) -> None:
         self._ports = ports
+        self._strangers: Strangers = TTLCache(REMEMBERED, REMEMBERED_SECONDS, ports.monotonic)
 
     def add_to(self, app: APIGatewayHttpResolver) -> None:
         """Register the routes."""
@@ -84,7 +86,7 @@ class UpdatesApi:
         self._environments(app)
 
     def _announcements(self, app: APIGatewayHttpResolver) -> None:
-        ports = self._ports
+        ports, strangers = self._ports, self._strangers
         answers = described(202, "It is in the queue", AnnouncedModel, 403, 409, 413)
         answers[200] = {**answers[202], "description": "It was announced before, with the same images"}
 
@@ -104,7 +106,7 @@ class UpdatesApi:
             given: Annotated[_Announcement, Body()],
         ) -> Response[AnnouncedModel]:
             repository = _repository(owner, name)
-            run = verify_announcer(ports, _token(app), repository, image_set, app_sha)
+            run = verify_announcer(ports, _token(app), repository, image_set, app_sha, strangers)
             asked = given if isinstance(given, AnnouncementGiven) else AnnouncementGiven(images=given)
             images = {service: image.model_dump() for service, image in asked.images.items()}
             sequence = run.number if asked.sequence is None else asked.sequence

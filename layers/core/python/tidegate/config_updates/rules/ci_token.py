@@ -17,6 +17,8 @@ from typing import Any
 from tidegate.rules.errors import TidegateError, quoted
 
 _BRANCH = "refs/heads/"
+#: Parts of events of changes that are not merged: GitHub's pull_request_target, GitLab's external_pull_request_event.
+_UNMERGED = ("pull_request", "merge_request")
 #: Fits the trailer of a commit.
 _LONGEST_NUMBER = 18
 
@@ -37,12 +39,16 @@ class CiRunRefused(TidegateError):
 
 @dataclass(frozen=True, slots=True)
 class CiRun:
-    """A run of CI, as its token says. ``ref`` is whole, such as ``refs/heads/main``; ``number`` orders runs."""
+    """A run of CI, as its token says. ``ref`` is whole, such as ``refs/heads/main``; ``number`` orders runs.
+
+    ``event`` is what started it, in the provider's words.
+    """
 
     repository: str
     ref: str
     sha: str
     number: int
+    event: str
     by: str
 
     @property
@@ -51,17 +57,33 @@ class CiRun:
         return self.ref.removeprefix(_BRANCH) if self.ref.startswith(_BRANCH) else ""
 
 
+class UnknownAnnouncer(CiRunRefused):
+    """A run of a repository that does not announce this set.
+
+    Anybody may get a token for any audience, so the message does not tell what there is.
+    """
+
+    def __init__(self, run: CiRun, repository: str, image_set: str) -> None:
+        super().__init__(
+            f"{run.repository} may not announce images of the set {image_set} to {repository}: one of them does not "
+            "exist, app.repository of the set names another repository, Tidegate has not seen a push to the default "
+            "branch yet, or its tidegate.yaml is not valid."
+        )
+
+
 def run_of(claims: Mapping[str, Any], *, gitlab: bool) -> CiRun:
     """Return the run that the claims of a verified token tell of. Raise InvalidCiToken if one is missing."""
     if gitlab:
         ref = _claim(claims, "ref_path") if "ref_path" in claims else _gitlab_ref(claims)
         by = claims.get("user_login")
         what = _claim(claims, "project_path"), ref, _claim(claims, "sha"), _number(claims, "pipeline_id")
+        event = _claim(claims, "pipeline_source")
     else:
         by = claims.get("actor")
         ref, number = _claim(claims, "ref"), _number(claims, "run_number")
         what = _claim(claims, "repository"), ref, _claim(claims, "sha"), number
-    return CiRun(*what, by if isinstance(by, str) else "")
+        event = _claim(claims, "event_name")
+    return CiRun(*what, event, by if isinstance(by, str) else "")
 
 
 def _gitlab_ref(claims: Mapping[str, Any]) -> str:
@@ -83,20 +105,16 @@ def _number(claims: Mapping[str, Any], name: str) -> int:
     return int(value)
 
 
-def check_repository(run: CiRun, repository: str, image_set: str, announcer: str | None) -> None:
-    """Raise CiRunRefused unless the run is of the repository that announces the set; None is an unknown set.
-
-    Anybody may get a token for any audience, so the message does not tell what there is.
-    """
-    if announcer is None or run.repository.lower() != announcer.lower():
-        raise CiRunRefused(
-            f"{run.repository} may not announce images of the set {image_set} to {repository}: one of them does not "
-            "exist, or app.repository of the set names another repository."
-        )
-
-
 def check_run(run: CiRun, branches: Sequence[str], app_sha: str) -> None:
-    """Raise CiRunRefused unless the run was for one of these branches (globs), and for this commit."""
+    """Raise CiRunRefused unless the run was for one of these branches (globs), and for this commit.
+
+    A run for a change that is not merged may name a branch all the same: ``pull_request_target`` its base, and a merge
+    request's pipeline its source branch, which anybody may call ``main`` in a fork.
+    """
+    if any(each in run.event for each in _UNMERGED):
+        raise CiRunRefused(
+            f"The run was started by {quoted(run.event)}. Announce in one of the branch, after the merge."
+        )
     if not run.branch or not any(fnmatchcase(run.branch, each) for each in branches):
         raise CiRunRefused(
             f"The run was for {quoted(run.ref)}. Announcements are accepted from: {', '.join(branches)} (app.refs)."
