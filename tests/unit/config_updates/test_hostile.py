@@ -8,8 +8,11 @@ import pytest
 
 from tests.unit.config_updates.worker import CONFIG, Worker
 from tidegate.config_updates.adapters.replays import result_text
+from tidegate.config_updates.hold import hold_set, release_set
 from tidegate.config_updates.queue.begin_replay import begin_replay
 from tidegate.config_updates.queue.push_replay import UnexpectedResult, push_replay
+from tidegate.config_updates.queue.wake_worker import wake_worker
+from tidegate.config_updates.rules.entry import EntryState
 from tidegate.config_updates.rules.replay import Outcome, Replayed, State, result_key
 from tidegate.messages.config_updates import BeginReplay, PushReplay
 
@@ -47,3 +50,44 @@ def test_a_result_whose_commits_nobody_pushed_is_not_believed_after_a_crash(work
     worker.ports.artifacts.put(result_key(begun.job), result_text(forged))
     assert worker.claim().step == "apply"
     assert [each.entry for each in worker.head.stack] == [first]
+
+
+# What people do by hand
+
+
+def test_images_on_the_auto_branch_do_not_undo_what_a_person_rolled_back(worker: Worker) -> None:
+    first, second = worker.announce(1), worker.announce(2)
+    worker.until_waiting()
+    worker.checked(first, "success")
+    worker.until_waiting()
+    worker.branches.heads["main"] = worker.put("hand", staging="images of before")
+    wake_worker(worker.ports, CONFIG)
+    assert worker.until_waiting() == ["align"]
+    assert (worker.head.stack, worker.head.waiting, worker.state(second)) == ((), (second,), EntryState.QUEUED)
+    assert worker.at("auto") == worker.at("main") == "hand"
+    release_set(worker.ports, CONFIG, "shop", "operator")
+    assert worker.until_waiting() == ["apply"]
+    assert (worker.head.stack[0].entry, worker.state(second)) == (second, EntryState.TESTING)
+
+
+def test_a_held_image_set_does_not_land_although_it_passes(worker: Worker) -> None:
+    entry = worker.announce(1)
+    worker.until_waiting()
+    hold_set(worker.ports, CONFIG, "shop", "operator", "Broken.")
+    worker.checked(entry, "success")
+    assert worker.until_waiting() == ["align"]
+    assert (worker.at("main"), worker.head.waiting) == ("m1", (entry,))
+
+
+def test_a_landing_without_passed_checks_is_not_told_as_one_with_them(worker: Worker) -> None:
+    first, second, third = (worker.announce(number) for number in (1, 2, 3))
+    worker.until_waiting()
+    worker.checked(first, "failure")
+    worker.checked(second, "success")
+    worker.claim()
+    worker.branches.heads["main"] = next(each.sha for each in worker.head.stack if each.entry == third)
+    worker.claim()
+    entries = worker.ports.config_updates.entries(CONFIG, [first, second, third])
+    assert [entries[each].covered for each in (first, second, third)] == [True, False, False]
+    assert "Its required checks passed." == entries[second].reason
+    assert entries[third].reason.startswith("Somebody moved the default branch")

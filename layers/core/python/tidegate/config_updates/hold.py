@@ -16,12 +16,15 @@ from tidegate.rules.decision import Decision
 
 
 def hold_set(ports: Ports, repository: str, image_set: str, by: str, reason: str) -> Decision:
-    """Keep new images and promotions of a set waiting until somebody releases it. On Conflict, call again.
+    """Keep images and promotions of a set waiting until somebody releases it, also those on the auto branch.
 
-    Raise UnknownImageSet, and what ``current_updates`` raises.
+    On Conflict or CloudUnavailable, call again. Raise UnknownImageSet, and what ``current_updates`` raises.
     """
     current_updates(ports, repository).image_set(image_set)
-    return deciding_again(lambda: _hold(ports, repository, image_set, by, reason))
+    decision = deciding_again(lambda: _hold(ports, repository, image_set, by, reason))
+    if decision.done:
+        wake_worker(ports, repository)
+    return decision
 
 
 def _hold(ports: Ports, repository: str, image_set: str, by: str, reason: str) -> Decision:
@@ -31,7 +34,7 @@ def _hold(ports: Ports, repository: str, image_set: str, by: str, reason: str) -
     audit_operator(ports, Word.HELD, head.repository, by, Subject(image_set), reason)
     held = with_hold(head, image_set, Hold(by, ports.clock.now(), reason))
     ports.config_updates.commit(head, held.about(*_waiting(ports, head, image_set)))
-    return Decision(True, f"{by} holds {image_set}: its new images and promotions wait. Rollbacks still move.")
+    return Decision(True, f"{by} holds {image_set}: its images and promotions wait. Rollbacks still move.")
 
 
 def release_set(ports: Ports, repository: str, image_set: str, by: str) -> Decision:

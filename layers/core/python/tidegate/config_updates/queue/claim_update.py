@@ -166,12 +166,10 @@ class _Look:
         count = self.head.stack.index(reached) + 1
         landed = self.head.stack[:count]
         newest: dict[tuple[str, str], UpdateEntry] = {}
-        for each in landed:
-            covered = each.verdict is Verdict.FAIL
-            reason = (
-                "It had failed, but a commit above it passed with it." if covered else "Its required checks passed."
-            )
-            entry = ended(open_[each.entry], EntryState.LANDED, reason, at)
+        for number, each in enumerate(landed):
+            is_tested = Verdict.PASS in {above.verdict for above in landed[number:]}
+            entry = ended(open_[each.entry], EntryState.LANDED, _landed_because(each, is_tested=is_tested), at)
+            covered = is_tested and each.verdict is Verdict.FAIL
             entry = newest[entry.place] = replace(entry, commit=each.sha, covered=covered)
             self.entries.append(entry)
         for place, entry in newest.items():
@@ -276,6 +274,14 @@ class _Look:
                     asked = RequestedAgain(check.name, report.source.value, report.number, self.ports.clock.now())
                     one = replace(one, again=(*one.again, asked))
         return one
+
+
+def _landed_because(one: OnAuto, *, is_tested: bool) -> str:
+    if not is_tested:
+        return "Somebody moved the default branch to it, although its required checks had not passed."
+    if one.verdict is Verdict.FAIL:
+        return "It had failed, but a commit above it passed with it."
+    return "Its required checks passed." if one.verdict is Verdict.PASS else "A commit above it passed with it."
 
 
 def _new_job() -> str:

@@ -130,8 +130,10 @@ def _applied(
         if entry.state is not EntryState.TESTING:
             saved.append(replace(entry, state=EntryState.TESTING, commit=outcome.sha))
     seen = {each.id for each in saved if each.ended_at} | {each.entry for each in stack}
-    undone = [each for each in replaying.entries if each not in seen]
-    waiting = (*undone, *(each for each in head.waiting if each not in seen and each not in undone))
+    # Those that the time did not suffice for wait again, and those whose set was held.
+    off = (entries[each.entry] for each in head.stack if each.entry not in seen)
+    saved += [replace(each, state=EntryState.QUEUED, commit="") for each in off]
+    waiting = tuple(each for each in head.open if each not in seen)
     after = replace(
         head,
         replaying=None,

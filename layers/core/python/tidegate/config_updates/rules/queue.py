@@ -258,6 +258,8 @@ def decide_move(head: UpdateHead, seen: Seen) -> NextMove:
         return stopped
     head = _marked(_judged(head, seen.verdicts))
     landing, evicted = _landing(head, seen.updates), _evicted_by_hand(head)
+    if any(_is_held(head, seen.entries[each.entry]) for each in head.stack):
+        return _replay(head, seen, Why.ALIGN, "An image set on the auto branch is held.", evicted)
     if seen.refs.default != head.base or seen.refs.auto != head.auto or not seen.refs.auto:
         return _replay(head, seen, Why.ALIGN, "The auto branch does not follow the default branch.", evicted)
     if landing.move is Move.LAND:
@@ -339,10 +341,13 @@ def _entering(head: UpdateHead, seen: Seen) -> tuple[str, ...]:
     return tuple(
         each
         for each in head.waiting
-        if each not in old
-        and not _eviction(head, each)
-        and (seen.entries[each].kind is EntryKind.ROLLBACK or not head.set_state(seen.entries[each].image_set).hold)
+        if each not in old and not _eviction(head, each) and not _is_held(head, seen.entries[each])
     )
+
+
+def _is_held(head: UpdateHead, entry: UpdateEntry) -> bool:
+    """Tell whether an entry waits until somebody releases its set, also if it was on the auto branch before."""
+    return entry.kind is not EntryKind.ROLLBACK and head.set_state(entry.image_set).hold is not None
 
 
 def superseded(head: UpdateHead, updates: ConfigUpdates, entries: Mapping[str, UpdateEntry]) -> tuple[str, ...]:
@@ -365,7 +370,11 @@ def superseded(head: UpdateHead, updates: ConfigUpdates, entries: Mapping[str, U
 def _replay(head: UpdateHead, seen: Seen, why: Why, reason: str, evicted: str = "") -> NextMove:
     """Return a replay: of the new entries on top of the auto branch, if nothing on it changes; otherwise of all."""
     old, entering = superseded(head, seen.updates, seen.entries), _entering(head, seen)
-    stays = tuple(each.entry for each in head.stack if each.entry != evicted and each.entry not in old)
+    stays = tuple(
+        each.entry
+        for each in head.stack
+        if each.entry != evicted and each.entry not in old and not _is_held(head, seen.entries[each.entry])
+    )
     refs = seen.refs
     if why is Why.APPLY and len(stays) == len(head.stack):
         replaying = Replaying(seen.job, why, refs.default, head.auto, refs.auto, entering, stays, evicted, old)
