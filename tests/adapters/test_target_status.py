@@ -164,3 +164,9 @@ def test_a_certificate_for_another_name_is_refused(https, resolved, connected):
 def test_only_https_is_read():
     with pytest.raises(StatusRefused, match="begins with https"):
         HttpsTargetStatuses().read("http://status.example/")
+
+
+@pytest.mark.parametrize("url", [f"https://{'a' * 70}.example/", "https://status.example:99999/"])
+def test_a_url_that_no_host_can_have_is_refused(url):
+    with pytest.raises(StatusRefused):
+        HttpsTargetStatuses().read(url)

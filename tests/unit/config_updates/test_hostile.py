@@ -3,18 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-from tests.unit.config_updates.worker import CONFIG, Worker
+from tests.unit.config_updates.worker import BEGAN, CONFIG, Worker
+from tidegate.aws.records import pack, to_item
+from tidegate.config.rules.config_updates import RequiredCheck
 from tidegate.config_updates.adapters.replays import result_text
 from tidegate.config_updates.hold import hold_set, release_set
+from tidegate.config_updates.pause import pause_queue
 from tidegate.config_updates.queue.begin_replay import begin_replay
 from tidegate.config_updates.queue.push_replay import UnexpectedResult, push_replay
 from tidegate.config_updates.queue.wake_worker import wake_worker
 from tidegate.config_updates.rules.entry import EntryState
+from tidegate.config_updates.rules.queue import (
+    MOST_OPEN,
+    MOST_PAST,
+    JudgedCheck,
+    OnAuto,
+    RequestedAgain,
+    UpdateHead,
+    blocked,
+    most_stacked,
+)
 from tidegate.config_updates.rules.replay import Outcome, Replayed, State, result_key
+from tidegate.config_updates.rules.verdicts import Verdict
 from tidegate.messages.config_updates import BeginReplay, PushReplay
+from tidegate.vcs.rules.check_report import Source
 
 
 @pytest.mark.parametrize(
@@ -89,5 +105,54 @@ def test_a_landing_without_passed_checks_is_not_told_as_one_with_them(worker: Wo
     worker.claim()
     entries = worker.ports.config_updates.entries(CONFIG, [first, second, third])
     assert [entries[each].covered for each in (first, second, third)] == [True, False, False]
-    assert "Its required checks passed." == entries[second].reason
+    assert entries[second].reason == "Its required checks passed."
     assert entries[third].reason.startswith("Somebody moved the default branch")
+
+
+# What the head has room for
+
+
+@pytest.mark.parametrize(("count", "length"), [(1, 20), (3, 60), (10, 40), (20, 255)])
+def test_what_is_on_the_auto_branch_fits_an_item_of_dynamodb(count: int, length: int) -> None:
+    required = [RequiredCheck(f"{number:{length}}", "github-actions") for number in range(count)]
+    told = tuple(JudgedCheck(each.name, Verdict.FAIL, "did not finish within 1440 minutes") for each in required)
+    again = tuple(RequestedAgain(each.name, Source.CHECK_RUN.value, 10**18, BEGAN) for each in required)
+    note = " ".join(f"{each.name} {each.reason}." for each in told)
+    one = OnAuto("i" * 26, "c" * 40, BEGAN, ("c" * 40,) * MOST_PAST, Verdict.NONE, note, told, again)
+    ids = tuple(f"{number:026}" for number in range(MOST_OPEN))
+    why = blocked("x" * 10**6, BEGAN)
+    head = UpdateHead(CONFIG, stack=(one,) * most_stacked(required), waiting=ids, changed=ids, blocked=why)
+    assert most_stacked(required) >= 15
+    assert size_of(to_item(pack(head))) < 400_000
+
+
+def size_of(item: Any) -> int:
+    """Return at least as many bytes as DynamoDB counts."""
+    if isinstance(item, dict):
+        return sum(len(name.encode()) + size_of(value) for name, value in item.items()) + 3
+    return sum(map(size_of, item)) + 3 if isinstance(item, list) else len(str(item).encode())
+
+
+def test_more_entries_than_the_branch_takes_follow_once_some_have_landed(worker: Worker, monkeypatch: Any) -> None:
+    monkeypatch.setattr("tidegate.config_updates.rules.queue.most_stacked", lambda _: 2)
+    first, second, third = (worker.announce(number) for number in (1, 2, 3))
+    worker.until_waiting()
+    assert [each.entry for each in worker.head.stack] == [first, second]
+    worker.checked(first, "success")
+    assert worker.until_waiting() == ["land", "apply"]
+    assert [each.entry for each in worker.head.stack] == [second, third]
+
+
+def test_what_a_runner_or_a_person_says_is_cut(worker: Worker) -> None:
+    entry = worker.announce(1)
+    worker.claim()
+    begun = begin_replay(worker.ports, BeginReplay(repository=CONFIG, execution=worker.execution))
+    outcome = Outcome(entry, State.FAILED, reason="r" * 10**6, last_lines="l" * 10**6)
+    worker.ports.artifacts.put(result_key(begun.job), result_text(Replayed("m1", (outcome,))))
+    push_replay(worker.ports, PushReplay(repository=CONFIG, execution=worker.execution))
+    assert len(worker.ports.config_updates.entry(CONFIG, entry).reason) < 5000
+    pause_queue(worker.ports, CONFIG, "operator", "p\n" * 10**5)
+    hold_set(worker.ports, CONFIG, "shop", "operator", "h" * 10**5)
+    head = worker.head
+    assert head.pause is not None
+    assert (len(head.pause.reason), len(head.set_state("shop").hold.reason)) == (300, 300)  # type: ignore[union-attr]

@@ -22,6 +22,7 @@ SHA = "a" * 40
         "10.0.0.1", "172.16.0.1", "192.168.1.1", "127.0.0.1", "169.254.169.254", "100.64.0.1",
         "224.0.0.1", "255.255.255.255", "::1", "fe80::1%eth0", "fd00:ec2::254", "::ffff:10.0.0.1", "::ffff:8.8.8.8%1x",
         "64:ff9b::a9fe:a9fe", "2002:a9fe:a9fe::1", "2001:0:a9fe::1", "ff02::1", "::", "no address",
+        "::7f00:1", "::ffff:0:a9fe:a9fe", "64:ff9b:1::1", "fec0::1", "2130706433", "0x7f.1", "127.1", "0177.0.0.1",
     ],
 )  # fmt: skip
 def test_only_public_addresses_may_be_asked(address):
@@ -57,6 +58,7 @@ def test_a_status_says_which_commit_runs_and_whether_it_is_healthy():
     ("body", "problem"),
     [
         ("<html>", "not JSON"),
+        ("[" * 60_000, "not JSON"),
         ("[]", "not an object"),
         ("{}", "config_sha"),
         ('{"config_sha": "main", "healthy": true}', "config_sha"),

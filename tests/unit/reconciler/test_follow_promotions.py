@@ -113,6 +113,32 @@ def test_a_target_that_is_not_there_yet_reports_nothing(shop, more):
     assert not shop.promotion(entry).failed
 
 
+@pytest.mark.parametrize("body", [f'{{"config_sha": "{"f" * 40}", "healthy": true}}', "[" * 60_000, '{"a": 1}', ""])
+def test_a_status_that_cannot_be_true_stops_no_other(shop, body):
+    entry = shop.announce("one")
+    shop.land(entry, "one")
+    shop.report("s1")
+    shop.report("s2")
+    shop.ports.target_statuses.answers[URL] = body.encode()
+    turn = ReconcilerPass(shop.ports.clock, shop.ports.clock.now() + timedelta(minutes=1))
+    assert poll_targets(shop.ports, turn) == 0
+    assert turn.failures == []
+    assert shop.promotion(entry).stage is Stage.TARGETS
+
+
+def test_no_target_is_asked_when_the_pass_is_over(shop, monkeypatch):
+    shop.land(shop.announce("one"), "one")
+    found = shop.store.environments(REPOSITORY)
+
+    def late(_):
+        shop.ports.clock.advance(3600)
+        return found
+
+    monkeypatch.setattr(shop.store, "environments", late)
+    assert _turn(shop, poll_targets) == 0
+    assert shop.ports.target_statuses.asked == []
+
+
 def test_a_target_that_does_not_answer_stops_no_other(shop):
     entry = shop.announce("one")
     shop.land(entry, "one")

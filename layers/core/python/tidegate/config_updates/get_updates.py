@@ -133,7 +133,7 @@ def _tags(ports: Ports, repository: str, landed: Landed, file: str) -> Mapping[s
         return {}
     try:
         images = json.loads(content)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     if not isinstance(images, dict):
         return {}

@@ -9,7 +9,7 @@ from tidegate.config_updates.promotions.review_promotions import review_promotio
 from tidegate.config_updates.queue.wake_worker import wake_worker
 from tidegate.config_updates.read_configuration import current_updates
 from tidegate.config_updates.rules.audit import Subject, Word
-from tidegate.config_updates.rules.queue import Hold, UpdateHead
+from tidegate.config_updates.rules.queue import Hold, UpdateHead, one_reason
 from tidegate.ports import Ports
 from tidegate.rules.decide_again import deciding_again
 from tidegate.rules.decision import Decision
@@ -31,6 +31,7 @@ def _hold(ports: Ports, repository: str, image_set: str, by: str, reason: str) -
     head = ports.config_updates.head(repository)
     if hold := head.set_state(image_set).hold:
         return Decision(False, f"{hold.by} holds {image_set} already: {hold.reason}")
+    reason = one_reason(reason)
     audit_operator(ports, Word.HELD, head.repository, by, Subject(image_set), reason)
     held = with_hold(head, image_set, Hold(by, ports.clock.now(), reason))
     ports.config_updates.commit(head, held.about(*_waiting(ports, head, image_set)))

@@ -8,7 +8,7 @@ from tidegate.config_updates.audit_operator import audit_operator
 from tidegate.config_updates.queue.wake_worker import wake_worker
 from tidegate.config_updates.read_configuration import current_updates
 from tidegate.config_updates.rules.audit import Word
-from tidegate.config_updates.rules.queue import Pause
+from tidegate.config_updates.rules.queue import Pause, one_reason
 from tidegate.ports import Ports
 from tidegate.rules.decide_again import deciding_again
 from tidegate.rules.decision import Decision
@@ -27,8 +27,10 @@ def _pause(ports: Ports, repository: str, by: str, reason: str) -> Decision:
     head = ports.config_updates.head(repository)
     if head.pause is not None:
         return Decision(False, f"{head.pause.by} has paused the queue already.")
-    audit_operator(ports, Word.PAUSED, head.repository, by, reason=reason)
-    ports.config_updates.commit(head, replace(head, pause=Pause(by, ports.clock.now(), reason)).about(*head.open))
+    audit_operator(ports, Word.PAUSED, head.repository, by, reason=one_reason(reason))
+    ports.config_updates.commit(
+        head, replace(head, pause=Pause(by, ports.clock.now(), one_reason(reason))).about(*head.open)
+    )
     return Decision(True, f"{by} paused the queue. A step that has begun is finished, and then nothing moves.")
 
 

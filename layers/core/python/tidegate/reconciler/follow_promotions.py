@@ -5,6 +5,7 @@ A repeated call is harmless.
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
@@ -19,7 +20,12 @@ from tidegate.config_updates.read_configuration import CurrentUpdates, current_u
 from tidegate.config_updates.reports import DeployedTarget, report_target
 from tidegate.config_updates.rules.environment import EnvironmentState
 from tidegate.config_updates.rules.promotion import Promotion, execution_name
-from tidegate.config_updates.rules.refusals import UnknownEnvironment, UnknownImageSet
+from tidegate.config_updates.rules.refusals import (
+    NoFileAtCommit,
+    NotOnDefaultBranch,
+    UnknownEnvironment,
+    UnknownImageSet,
+)
 from tidegate.config_updates.rules.status import StatusRefused, TargetStatus, read_status
 from tidegate.ports import Ports
 from tidegate.reconciler.reconciler_pass import ReconcilerPass
@@ -86,15 +92,18 @@ def poll_targets(ports: Ports, turn: ReconcilerPass) -> int:
 
     A target that cannot be asked is logged: its environment stalls as one without a report does.
     """
-    return turn.each(sorted(ports.config_updates.repositories()), partial(_poll, ports), _AT_MOST)
+    return turn.each(sorted(ports.config_updates.repositories()), partial(_poll, ports, turn), _AT_MOST)
 
 
-def _poll(ports: Ports, repository: str) -> bool:
+def _poll(ports: Ports, turn: ReconcilerPass, repository: str) -> bool:
     waiting = [each for each in ports.config_updates.environments(repository) if not each.is_complete]
     if not waiting:
         return False
     current = current_updates(ports, repository)
-    return bool([each for each in waiting for asked in _asked(current, each) if _report(ports, each, *asked)])
+    asked = [(each, *target) for each in waiting for target in _asked(current, each)]
+    # Another order in each pass: those that take their time do not keep it from the others.
+    order = random.Random(turn.number).sample(asked, len(asked))  # noqa: S311  # As in ReconcilerPass.
+    return bool([each for each in order if ports.clock.now() < turn.until and _report(ports, *each)])
 
 
 def _asked(current: CurrentUpdates, state: EnvironmentState) -> Iterator[tuple[str, str]]:
@@ -112,14 +121,13 @@ def _report(ports: Ports, state: EnvironmentState, target: str, url: str) -> boo
     """Report for a target that is healthy. One that is not may just be on its way, and reports nothing."""
     try:
         status = read_status(ports.target_statuses.read(url))
-    except StatusRefused as error:
-        logger.warning("A target's status was not read", extra={"target": target, "problem": str(error)})
+        if not status.healthy or _is_stale(status, state):
+            return False
+        what = DeployedTarget(state.image_set, target, status.config_sha, succeeded=True)
+        reported = report_target(ports, state.repository, what)
+    except (StatusRefused, NotOnDefaultBranch, NoFileAtCommit) as error:
+        logger.warning("A target's status does not count", extra={"target": target, "problem": str(error)})
         return False
-    if not status.healthy or _is_stale(status, state):
-        return False
-    reported = report_target(
-        ports, state.repository, DeployedTarget(state.image_set, target, status.config_sha, succeeded=True)
-    )
     return not (reported.repeated or reported.outdated)
 
 

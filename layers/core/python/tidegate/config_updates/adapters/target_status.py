@@ -37,7 +37,7 @@ class HttpsTargetStatuses:
         path = (address.path or "/") + (f"?{address.query}" if address.query else "")
         try:
             return self._get(address.hostname, address.port or _PORT, path)
-        except (OSError, http.client.HTTPException) as error:
+        except (OSError, ValueError, http.client.HTTPException) as error:
             raise StatusRefused(f"{address.hostname} did not answer: {type(error).__name__}.") from error
 
     def _get(self, host: str, port: int, path: str) -> bytes:

@@ -16,7 +16,6 @@ from tidegate.config_updates.rules.image_set import identity_of
 from tidegate.config_updates.rules.queue import (
     LOOK_AGAIN,
     MOST_ROUNDS,
-    Blocked,
     Hold,
     OnAuto,
     Refs,
@@ -24,6 +23,7 @@ from tidegate.config_updates.rules.queue import (
     Seen,
     UpdateHead,
     UpdateStep,
+    blocked,
     close_evicted,
     decide_move,
     ended,
@@ -75,8 +75,8 @@ def _claim(ports: Ports, message: ClaimUpdate) -> UpdateClaimed:
     try:
         seen = look.see()
     except (ForgeRefused, InvalidConfiguration, NoConfigUpdates, NotFound, UnusableBranch) as problem:
-        blocked = replace(look.head, blocked=Blocked(str(problem), now + LOOK_AGAIN))
-        return _waits(ports, before, blocked, str(problem), LOOK_AGAIN, look)
+        found = blocked(str(problem), now + LOOK_AGAIN)
+        return _waits(ports, before, replace(look.head, blocked=found), found.reason, LOOK_AGAIN, look)
     move = decide_move(look.head, seen)
     saved = _commit(ports, before, move.head, look)
     return UpdateClaimed(

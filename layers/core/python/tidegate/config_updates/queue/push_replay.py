@@ -15,10 +15,10 @@ from tidegate.config_updates.rules.entry import EntryState, UpdateEntry
 from tidegate.config_updates.rules.queue import (
     LOOK_AGAIN,
     MOST_PAST,
-    Blocked,
     OnAuto,
     Replaying,
     UpdateHead,
+    blocked,
     ended,
     refused,
     works_here,
@@ -165,8 +165,8 @@ def _left_out(
 def _not_committed(entry: UpdateEntry, outcome: Outcome, now: datetime) -> UpdateEntry:
     if outcome.state is State.NOOP:
         return ended(entry, EntryState.NOOP, "The environment has these images already.", now)
-    output = outcome.last_lines[-_LONGEST_OUTPUT:]
-    return ended(entry, EntryState.FAILED, "\n".join(filter(None, (outcome.reason, output))), now)
+    told = (outcome.reason[:_LONGEST_OUTPUT], outcome.last_lines[-_LONGEST_OUTPUT:])
+    return ended(entry, EntryState.FAILED, "\n".join(filter(None, told)), now)
 
 
 def _on_auto(outcome: Outcome, before: OnAuto | None, now: datetime) -> OnAuto:
@@ -185,8 +185,8 @@ def _fail(ports: Ports, message: FailReplay) -> None:
         return
     ports.jobs.close(head.replaying.job)
     reason = f"The repository's commands did not run to their end: {_told(message)}"
-    blocked = Blocked(reason, ports.clock.now() + LOOK_AGAIN)
-    ports.config_updates.commit(head, replace(head, replaying=None, blocked=blocked))
+    failed = replace(head, replaying=None, blocked=blocked(reason, ports.clock.now() + LOOK_AGAIN))
+    ports.config_updates.commit(head, failed)
 
 
 def _told(message: FailReplay) -> str:

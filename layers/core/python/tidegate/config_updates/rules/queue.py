@@ -6,15 +6,17 @@ waits or closes only at the version on which it decided. So no wake-up is lost, 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
+from itertools import islice
 
-from tidegate.config.rules.config_updates import ConfigUpdates, Supersede, Timeouts
+from tidegate.config.rules.config_updates import ConfigUpdates, RequiredCheck, Supersede, Timeouts
 from tidegate.config_updates.rules.entry import EntryKind, EntryState, UpdateEntry
 from tidegate.config_updates.rules.landing import Landing, Move, Stacked, decide_landing
 from tidegate.config_updates.rules.verdicts import CommitVerdict, Verdict
+from tidegate.deploys.rules.locking import LONGEST_REASON
 from tidegate.deploys.rules.queue import Worker
 from tidegate.roots.rules.root import worker_name
 
@@ -31,6 +33,12 @@ _FIRST_REFUSAL = timedelta(seconds=5)
 _MOST_REFUSALS = 10
 #: Earlier commits of an entry that are remembered, for people.
 MOST_PAST = 10
+#: Characters that the head keeps of what keeps its worker waiting.
+_LONGEST_PROBLEM = 2000
+#: Bytes of the head for what is on the auto branch: the rest of DynamoDB's 400 KB is for 300 ids, news and reasons.
+_ROOM = 340_000
+#: Bytes of an entry on the auto branch, and of one of its checks besides its name, which is kept three times.
+_OF_ENTRY, _OF_CHECK, _NAMES = 700, 200, 3
 
 
 class Why(StrEnum):
@@ -152,6 +160,16 @@ class Blocked:
     until: datetime
 
 
+def blocked(reason: str, until: datetime) -> Blocked:
+    """Return it with a reason that the head has room for, whatever a program or the VCS provider said."""
+    return Blocked(reason[:_LONGEST_PROBLEM], until)
+
+
+def one_reason(text: str) -> str:
+    """Return a person's reason for a pause or a hold: one line that the head has room for."""
+    return " ".join(text.split())[:LONGEST_REASON]
+
+
 @dataclass(frozen=True, slots=True)
 class UpdateHead:
     """The head of a config repository's queue.
@@ -258,10 +276,10 @@ def decide_move(head: UpdateHead, seen: Seen) -> NextMove:
         return stopped
     head = _marked(_judged(head, seen.verdicts))
     landing, evicted = _landing(head, seen.updates), _evicted_by_hand(head)
-    if any(_is_held(head, seen.entries[each.entry]) for each in head.stack):
-        return _replay(head, seen, Why.ALIGN, "An image set on the auto branch is held.", evicted)
-    if seen.refs.default != head.base or seen.refs.auto != head.auto or not seen.refs.auto:
-        return _replay(head, seen, Why.ALIGN, "The auto branch does not follow the default branch.", evicted)
+    held = any(_is_held(head, seen.entries[each.entry]) for each in head.stack)
+    if held or seen.refs.default != head.base or seen.refs.auto != head.auto or not seen.refs.auto:
+        what = "has an image set that is held" if held else "does not follow the default branch"
+        return _replay(head, seen, Why.ALIGN, f"The auto branch {what}.", evicted)
     if landing.move is Move.LAND:
         land = next(each for each in head.stack if each.entry == landing.entry)
         return NextMove(UpdateStep.LAND, landing.reason, head, land=land, covered=landing.covered)
@@ -275,8 +293,8 @@ def decide_move(head: UpdateHead, seen: Seen) -> NextMove:
 def _stopped(head: UpdateHead, seen: Seen) -> NextMove | None:
     """Return the wait while the auto branch is not ours to move, or somebody has paused the queue; otherwise None."""
     if problem := _foreign(head, seen.refs):
-        blocked = replace(head, blocked=Blocked(problem, seen.now + LOOK_AGAIN))
-        return NextMove(UpdateStep.WAIT, problem, blocked, wait=LOOK_AGAIN)
+        waiting = replace(head, blocked=blocked(problem, seen.now + LOOK_AGAIN))
+        return NextMove(UpdateStep.WAIT, problem, waiting, wait=LOOK_AGAIN)
     if head.pause is not None:
         return NextMove(UpdateStep.WAIT, f"{head.pause.by} has paused the queue.", head)
     return None
@@ -335,14 +353,21 @@ def eviction_reason(eviction: Eviction) -> str:
     return f"{eviction.by} evicted it."
 
 
+def most_stacked(required: Sequence[RequiredCheck]) -> int:
+    """Return how many entries the auto branch may have, so that what is known of their checks fits the head."""
+    checks = sum(_OF_CHECK + _NAMES * len(each.name.encode()) for each in required)
+    return min(MOST_OPEN, _ROOM // (_OF_ENTRY + checks))
+
+
 def _entering(head: UpdateHead, seen: Seen) -> tuple[str, ...]:
-    """Return the waiting entries that no hold keeps back and no newer one supersedes, in their order."""
+    """Return the waiting entries that no hold keeps back and no newer one supersedes, as many as the branch takes."""
     old = superseded(head, seen.updates, seen.entries)
-    return tuple(
+    entering = (
         each
         for each in head.waiting
         if each not in old and not _eviction(head, each) and not _is_held(head, seen.entries[each])
     )
+    return tuple(islice(entering, max(0, most_stacked(seen.updates.required_checks) - len(head.stack))))
 
 
 def _is_held(head: UpdateHead, entry: UpdateEntry) -> bool:
@@ -404,8 +429,8 @@ def refused(head: UpdateHead, reason: str, now: datetime) -> UpdateHead:
     Branch protection learns of a passed check after some seconds (bors-ng#866), so the first waits are short.
     """
     wait = min(_FIRST_REFUSAL * 2**head.refusals, LOOK_AGAIN)
-    blocked = Blocked(f"The VCS provider refuses to move the branch: {reason}", now + wait)
-    return replace(head, replaying=None, blocked=blocked, refusals=min(head.refusals + 1, _MOST_REFUSALS))
+    problem = blocked(f"The VCS provider refuses to move the branch: {reason}", now + wait)
+    return replace(head, replaying=None, blocked=problem, refusals=min(head.refusals + 1, _MOST_REFUSALS))
 
 
 def landed_with(head: UpdateHead, sha: str) -> UpdateHead:

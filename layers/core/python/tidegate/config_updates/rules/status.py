@@ -13,8 +13,8 @@ from tidegate.rules.errors import TidegateError, quoted
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
-#: IPv6 networks whose addresses stand for IPv4 addresses, private ones too.
-_TRANSLATED = tuple(map(ipaddress.IPv6Network, ("64:ff9b::/96", "2002::/16", "2001::/32")))
+#: IPv6 networks whose addresses stand for IPv4 addresses, private ones too, and the old private addresses of sites.
+_NOT_PUBLIC = tuple(map(ipaddress.IPv6Network, ("64:ff9b::/96", "2002::/16", "2001::/32", "fec0::/10")))
 
 
 class StatusRefused(TidegateError):
@@ -45,7 +45,7 @@ def address_problem(address: str, allowed: Sequence[Network]) -> str | None:
         return f"{quoted(address)} is not an address."
     if any(found in network for network in allowed if network.version == found.version):
         return None
-    if not found.is_global or found.is_multicast or any(found in each for each in _TRANSLATED):
+    if not found.is_global or found.is_multicast or found.is_reserved or any(found in each for each in _NOT_PUBLIC):
         return f"{found} is not a public address. The installation can list its network."
     return None
 
@@ -64,7 +64,7 @@ def read_status(body: bytes) -> TargetStatus:
     """Return what a status URL answered. Raise StatusRefused."""
     try:
         given = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise StatusRefused("The status is not JSON.") from None
     if not isinstance(given, dict):
         raise StatusRefused('The status is not an object. Answer {"config_sha": "…", "healthy": true}.')
