@@ -16,6 +16,7 @@ from tidegate.config_updates.pause import pause_queue
 from tidegate.config_updates.queue.begin_replay import begin_replay
 from tidegate.config_updates.queue.push_replay import UnexpectedResult, push_replay
 from tidegate.config_updates.queue.wake_worker import wake_worker
+from tidegate.config_updates.read_configuration import current_updates
 from tidegate.config_updates.rules.entry import EntryState
 from tidegate.config_updates.rules.queue import (
     MOST_OPEN,
@@ -30,6 +31,7 @@ from tidegate.config_updates.rules.queue import (
 from tidegate.config_updates.rules.replay import Outcome, Replayed, State, result_key
 from tidegate.config_updates.rules.verdicts import Verdict
 from tidegate.messages.config_updates import BeginReplay, PushReplay
+from tidegate.ports import KnownRepository
 from tidegate.vcs.rules.check_report import Source
 
 
@@ -107,6 +109,23 @@ def test_a_landing_without_passed_checks_is_not_told_as_one_with_them(worker: Wo
     assert [entries[each].covered for each in (first, second, third)] == [True, False, False]
     assert entries[second].reason == "Its required checks passed."
     assert entries[third].reason.startswith("Somebody moved the default branch")
+
+
+def test_a_branch_that_is_no_longer_the_default_one_says_nothing_any_more(worker: Worker) -> None:
+    entry = worker.announce(1)
+    worker.until_waiting()
+    worker.branches.heads["trunk"] = worker.put("t1", staging="first", production="first")
+    worker.ports.repository_index.remember(KnownRepository(CONFIG, "trunk", "t1", BEGAN))
+    worker.branches.files["m1", "tidegate.yaml"] = b"{}"
+    wake_worker(worker.ports, CONFIG)
+    assert current_updates(worker.ports, CONFIG).commit == "t1"
+    assert worker.until_waiting() == ["align"]
+    worker.checked(entry, "success")
+    worker.until_waiting()
+    assert (worker.at("trunk"), worker.at("main")) == ("c2", "m1")
+    del worker.branches.heads["trunk"]
+    worker.put("m1")
+    assert current_updates(worker.ports, CONFIG).default_branch == "main"
 
 
 # What the head has room for

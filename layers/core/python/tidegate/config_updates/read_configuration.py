@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 from tidegate.config.loader import load_configuration
 from tidegate.config.model.file import FILE
 from tidegate.config.rules.config_updates import ConfigUpdates, DeclaredImageSet, Environment
+from tidegate.config_updates.rules.queue import UpdateHead
 from tidegate.config_updates.rules.refusals import NoConfigUpdates, UnknownEnvironment, UnknownImageSet
 from tidegate.ports import Ports
-from tidegate.rules.errors import ForgeUnavailable
+from tidegate.rules.errors import ForgeUnavailable, NotFound
 
 
 def load_updates(ports: Ports, repository: str, commit: str) -> ConfigUpdates:
@@ -59,8 +61,22 @@ def current_updates(ports: Ports, repository: str) -> CurrentUpdates:
 
     Raise ForgeRefused for a repository that the App cannot read, ForgeUnavailable, and what ``load_updates`` raises.
     """
-    branch = ports.config_updates.head(repository).default_branch or ports.commits.default_branch(repository)
-    commit = ports.config_branches.branch_heads(repository, [branch]).get(branch)
+    branch, heads = default_branch_of(ports, ports.config_updates.head(repository)), ports.config_branches.branch_heads
+    commit = heads(repository, [branch]).get(branch) if branch else None
+    if commit is None:
+        branch = ports.commits.default_branch(repository)
+        commit = heads(repository, [branch]).get(branch)
     if commit is None:
         raise ForgeUnavailable(f"{repository} has no branch {branch}")
     return CurrentUpdates(repository, branch, commit, load_updates(ports, repository, commit))
+
+
+def default_branch_of(ports: Ports, head: UpdateHead) -> str:
+    """Return the default branch as of the last push to it, or else as the queue knows it; empty if neither does.
+
+    It costs no call of the VCS provider. Another branch may become the default one while the old one still exists,
+    where perhaps everybody may write then: its file must not count any more.
+    """
+    with suppress(NotFound):
+        return ports.repository_index.repository(head.repository).default_branch
+    return head.default_branch

@@ -9,7 +9,7 @@ from datetime import timedelta
 
 from tidegate.config.rules.config_updates import ConfigUpdates, Environment
 from tidegate.config_updates.queue.push_replay import finish_replay
-from tidegate.config_updates.read_configuration import load_updates
+from tidegate.config_updates.read_configuration import default_branch_of, load_updates
 from tidegate.config_updates.rules.entry import EntryState, UpdateEntry
 from tidegate.config_updates.rules.environment import BY_HAND, EnvironmentState, Landed
 from tidegate.config_updates.rules.image_set import identity_of
@@ -147,7 +147,7 @@ class _Look:
 
     def _refs(self) -> Refs:
         ports, head = self.ports, self.head
-        default, auto = head.default_branch, head.auto_branch or _USUAL_AUTO
+        default, auto = default_branch_of(ports, head), head.auto_branch or _USUAL_AUTO
         found = ports.config_branches.branch_heads(head.repository, [default, auto]) if default else {}
         if default not in found:
             default = ports.commits.default_branch(head.repository)
