@@ -33,8 +33,8 @@ $(SYNCED): uv.lock pyproject.toml | $(filter .uv/%,$(UV))
 
 setup: $(SYNCED) ## Install the locked environment into .venv
 
-demo: setup ## A merge and a pull request, planned, reviewed and applied on this machine, followed on screen
-	$(PYTHON) -m tidegate_local.demo
+demo: setup ## A merge and a pull request, planned, reviewed and applied on this machine, followed on screen (ACT=updates: images from CI to production)
+	$(PYTHON) -m tidegate_local.demo $(if $(ACT),--act $(ACT))
 
 up: setup ## The local cloud, kept running for you (PORT= for another port)
 	$(BIN)/tidegate local up $(if $(PORT),--port $(PORT))

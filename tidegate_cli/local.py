@@ -7,6 +7,7 @@ import os
 import signal
 import time
 from collections.abc import Mapping, Sequence
+from enum import StrEnum
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -100,13 +101,25 @@ def up(
     out.print("The local cloud has ended.")
 
 
+class _Act(StrEnum):
+    """The acts of the demo (``tidegate_local.demo.acts``)."""
+
+    CHANGES = "changes"
+    UPDATES = "updates"
+
+
 @app.command(cls=Command)
-def demo() -> None:
+def demo(
+    *,
+    act: Annotated[
+        _Act, typer.Option(help="What to play: a merge and a pull request, or images that reach production.")
+    ] = _Act.CHANGES,
+) -> None:
     """Start a local cloud, deploy a sample repository in it, and end it."""
     _require_packages()
     from tidegate_local.demo.__main__ import main
 
-    raise typer.Exit(main())
+    raise typer.Exit(main(act.value))
 
 
 def _require_packages() -> None:

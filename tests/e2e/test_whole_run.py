@@ -7,6 +7,7 @@ import io
 import pytest
 from rich.console import Console
 
+from tidegate_cli import local
 from tidegate_local.demo import acts
 
 pytestmark = pytest.mark.nightly
@@ -33,3 +34,28 @@ def test_the_demo_deploys_two_roots_and_takes_a_pull_request_through_a_policy_wi
     ):
         assert any(sentence in line for line in told), f"{sentence} is not where it belongs"
     assert "<details" not in shown
+
+
+def test_the_act_of_config_updates_brings_images_to_production_and_evicts_one_that_breaks_its_checks(tidegate):
+    output = io.StringIO()
+    acts.play(tidegate.cloud, Console(file=output, width=200), "updates")
+    told = iter(output.getvalue().splitlines())
+    for sentence in (
+        "What runs where, as a page: http",
+        "CI of demo/shop announced build 1",
+        "on auto: success",
+        "new images in staging",
+        "staging-eu reported that it deployed",
+        "Tidegate promoted it to production",
+        "new images in production",
+        "production-us reported that it deployed",
+        "on auto: failure",
+        "was evicted",
+        "new images in staging",
+        "What runs where",
+    ):
+        assert any(sentence in line for line in told), f"{sentence} is not where it belongs"
+
+
+def test_the_command_plays_the_acts_that_there_are():
+    assert [each.value for each in local._Act] == list(acts.ACTS)

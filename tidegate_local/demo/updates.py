@@ -1,4 +1,4 @@
-"""The third scenario: images that CI announces reach production, one that breaks its checks does not.
+"""The act ``updates``: images that CI announces reach production, one that breaks its checks does not.
 
 The demo plays CI of both repositories, and the targets that report.
 """
@@ -79,6 +79,7 @@ class Updates:
             made = self._call("POST", f"/sets/{SET}/targets/{target}/token", self._operator, {})
             self._tokens[target] = made["token"]
         self._stage.say(f"maintainer pushed [bold]{CONFIG}[/]: {self._stage.forge.url}/{CONFIG}")
+        self._stage.say(f"What runs where, as a page: {self._stage.cloud.api_url}/config-updates/{CONFIG}")
 
     def announce(self, number: int) -> str:
         """Announce the images of a build as CI does, with the token of its job; return the entry."""
@@ -143,8 +144,8 @@ class Updates:
         table = Table.grid(padding=(0, 2))
         for each in self._call("GET", f"/sets/{SET}", self._operator)["environments"]:
             table.add_row(Text(each["name"], style="bold"), Text((each["newest"] or {}).get("app_sha", "–")[:10]))
+        self._stage.console.rule("[bold]What runs where")
         self._stage.console.print(table)
-        self._stage.say(f"What runs where: {self._stage.cloud.api_url}/config-updates/{CONFIG}")
 
     def _awaited(self, entry: str, look: Callable[[Mapping[str, Any]], Any], what: str) -> Any:
         return awaited(lambda: look(self._call("GET", f"/entries/{entry}", self._operator)), f"{entry}: {what}")
