@@ -7,7 +7,19 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
-from bench import calls, configuration, cost, discovery, memory, modelled, pull_requests, queues, reading, webhook
+from bench import (
+    calls,
+    configuration,
+    cost,
+    discovery,
+    memory,
+    modelled,
+    pull_requests,
+    queues,
+    reading,
+    updates,
+    webhook,
+)
 from bench.deploys import Bench, bench
 from bench.lines import Line, medians, noise, paired
 
@@ -61,6 +73,7 @@ GROUPS: Mapping[str, Benchmarks] = {
     "pull-requests": pull_requests.run,
     "reading": reading.run,
     "queues": queues.run,
+    "config-updates": updates.run,
     "modelled": modelled.run,
     "cold_path": modelled.count,
 }

@@ -5,16 +5,15 @@ The demo plays CI of both repositories, and the targets that report.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import httpx
 from rich.table import Table
 from rich.text import Text
 
 from tidegate_local.demo.stage import DemoFailed, Stage, awaited
 from tidegate_local.options import PROJECT
+from tidegate_local.updates_client import ApiAnswered, UpdatesClient, app_commit
 
 CONFIG, APP = "demo/config", "demo/shop"
 SAMPLE = PROJECT / "examples" / "config-repository"
@@ -39,7 +38,13 @@ TARGETS = {"staging": ("staging-eu",), "production": ("production-eu", "producti
 def play(stage: Stage) -> None:
     """Run the scenario. Raise DemoFailed on an unexpected result."""
     stage.console.rule("[bold]Config updates: images reach production, commit by tested commit")
-    updates = Updates(stage)
+    try:
+        _play(Updates(stage))
+    except ApiAnswered as refused:
+        raise DemoFailed(f"The API answered {refused}.") from refused
+
+
+def _play(updates: Updates) -> None:
     updates.begin()
     first = updates.announce(1)
     updates.checks(first, "success")
@@ -49,13 +54,12 @@ def play(stage: Stage) -> None:
     updates.checks(promoted, "success")
     updates.lands(promoted, "production")
     updates.report("production")
-    stage.console.print()
+    updates.new_paragraph()
     broken, innocent = updates.announce(2), updates.announce(3)
     updates.checks(broken, "failure")
     updates.ends(broken, "evicted")
     updates.checks(innocent, "success")
     updates.lands(innocent, "staging")
-    stage.console.print()
     updates.show()
 
 
@@ -64,9 +68,13 @@ class Updates:
 
     def __init__(self, stage: Stage) -> None:
         self._stage, self._forge = stage, stage.forge
-        self._api = f"{stage.cloud.api_url}/api/v1/config-updates/{CONFIG}"
+        self._api = UpdatesClient(stage.cloud.api_url, stage.forge, CONFIG, APP)
         self._operator = stage.person("maintainer").user_token()
         self._tokens: dict[str, str] = {}
+
+    def new_paragraph(self) -> None:
+        """Print an empty line."""
+        self._stage.console.print()
 
     def begin(self) -> None:
         """Push the config repository, and give each target its token."""
@@ -76,24 +84,14 @@ class Updates:
         self._forge.push(APP, {"README.md": "# Shop\n"}, "Begin")
         self._forge.push(CONFIG, {**files, "tidegate.yaml": FILE}, "Begin")
         for target in (each for targets in TARGETS.values() for each in targets):
-            made = self._call("POST", f"/sets/{SET}/targets/{target}/token", self._operator, {})
-            self._tokens[target] = made["token"]
+            self._tokens[target] = self._api.new_target_token(SET, target, self._operator)
         self._stage.say(f"maintainer pushed [bold]{CONFIG}[/]: {self._stage.forge.url}/{CONFIG}")
         self._stage.say(f"What runs where, as a page: {self._stage.cloud.api_url}/config-updates/{CONFIG}")
 
     def announce(self, number: int) -> str:
         """Announce the images of a build as CI does, with the token of its job; return the entry."""
-        app_sha = hashlib.sha1(f"build {number}".encode(), usedforsecurity=False).hexdigest()
-        images = {
-            name: {
-                "Tag": f"docker.example.com/{name}:{app_sha}",
-                "Digest": f"docker.example.com/{name}@sha256:{hashlib.sha256(f'{name} {number}'.encode()).hexdigest()}",
-            }
-            for name in SERVICES
-        }
-        token = self._forge.job_token(APP, app_sha, self._stage.cloud.api_url, run_number=str(number))
-        made = self._call("PUT", f"/sets/{SET}/images/{app_sha}", token, images)
-        self._stage.say(f"CI of {APP} announced build {number}, [bold]{app_sha[:10]}[/]")
+        made = self._api.announce(SET, number, SERVICES)
+        self._stage.say(f"CI of {APP} announced build {number}, [bold]{app_commit(number)[:10]}[/]")
         return str(made["id"])
 
     def checks(self, entry: str, conclusion: str) -> None:
@@ -124,15 +122,14 @@ class Updates:
         """Report from all targets of an environment that they run what is on the default branch."""
         head = self._forge.call("GET", f"/repos/{CONFIG}/branches/main")["commit"]["sha"]
         for target in TARGETS[environment]:
-            given = {"config_sha": head, "result": "succeeded"}
-            self._call("POST", f"/sets/{SET}/targets/{target}/deployed", self._tokens[target], given)
+            self._api.report(SET, target, self._tokens[target], head)
             self._stage.say(f"[bold green]✓[/] {target} reported that it deployed [bold]{head[:7]}[/]")
 
     def promoted(self) -> str:
         """Wait until the image set of staging is promoted; return the entry."""
 
         def look() -> str | None:
-            queue = self._call("GET", "/queue", self._operator)["entries"]
+            queue = self._get("/queue")["entries"]
             return next((str(one["id"]) for one in queue if one["environment"] == "production"), None)
 
         entry = awaited(look, "The promotion to production")
@@ -142,24 +139,13 @@ class Updates:
     def show(self) -> None:
         """Print what runs where."""
         table = Table.grid(padding=(0, 2))
-        for each in self._call("GET", f"/sets/{SET}", self._operator)["environments"]:
+        for each in self._get(f"/sets/{SET}")["environments"]:
             table.add_row(Text(each["name"], style="bold"), Text((each["newest"] or {}).get("app_sha", "–")[:10]))
         self._stage.console.rule("[bold]What runs where")
         self._stage.console.print(table)
 
     def _awaited(self, entry: str, look: Callable[[Mapping[str, Any]], Any], what: str) -> Any:
-        return awaited(lambda: look(self._call("GET", f"/entries/{entry}", self._operator)), f"{entry}: {what}")
+        return awaited(lambda: look(self._get(f"/entries/{entry}")), f"{entry}: {what}")
 
-    def _call(self, method: str, path: str, token: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        answer = httpx.request(
-            method,
-            self._api + path,
-            json=body,
-            headers={"Authorization": f"Bearer {token}"},
-            timeout=30,
-            trust_env=False,
-        )
-        if answer.is_error:
-            raise DemoFailed(f"{method} {path} was answered {answer.status_code}: {answer.text}")
-        found: dict[str, Any] = answer.json()
-        return found
+    def _get(self, path: str) -> dict[str, Any]:
+        return self._api.call("GET", path, self._operator)
