@@ -409,19 +409,21 @@ def test_another_execution_moves_nothing(worker: Worker) -> None:
     assert worker.branches.moves == []
 
 
-def test_a_failed_replay_is_tried_again_after_some_minutes(worker: Worker) -> None:
+def test_a_failed_replay_is_tried_again_soon_and_later_each_further_time(worker: Worker) -> None:
     worker.announce(1)
-    worker.claim()
     cause = json.dumps({"message": "The runner stopped: out of memory."})
-    fail_replay(
-        worker.ports,
-        FailReplay(repository=CONFIG, execution=worker.execution, error="RunnerStopped", cause=cause),
-    )
-    assert worker.until_waiting() == []
-    assert worker.head.blocked is not None
-    assert "out of memory" in worker.head.blocked.reason
-    worker.later(timedelta(minutes=11))
+    for seconds in (5, 10, 20, 40):
+        worker.claim()
+        failed = FailReplay(repository=CONFIG, execution=worker.execution, error="RunnerStopped", cause=cause)
+        fail_replay(worker.ports, failed)
+        assert worker.until_waiting() == []
+        assert worker.head.blocked is not None
+        assert "out of memory" in worker.head.blocked.reason
+        left = (worker.head.blocked.until - worker.clock.now()).total_seconds()
+        assert seconds - 1 < left <= seconds
+        worker.later(timedelta(seconds=seconds))
     assert worker.until_waiting() == ["align"]
+    assert worker.head.refusals == 0
 
 
 def test_a_worker_with_open_entries_stays_and_one_without_closes(worker: Worker) -> None:

@@ -13,14 +13,13 @@ from datetime import datetime
 from tidegate.config_updates.queue.begin_replay import trailers_of
 from tidegate.config_updates.rules.entry import EntryState, UpdateEntry
 from tidegate.config_updates.rules.queue import (
-    LOOK_AGAIN,
     MOST_PAST,
     OnAuto,
     Replaying,
     UpdateHead,
-    blocked,
     ended,
     refused,
+    tried_again,
     works_here,
 )
 from tidegate.config_updates.rules.replay import NewCommits, Outcome, Replayed, State
@@ -185,8 +184,7 @@ def _fail(ports: Ports, message: FailReplay) -> None:
         return
     ports.jobs.close(head.replaying.job)
     reason = f"The repository's commands did not run to their end: {_told(message)}"
-    failed = replace(head, replaying=None, blocked=blocked(reason, ports.clock.now() + LOOK_AGAIN))
-    ports.config_updates.commit(head, failed)
+    ports.config_updates.commit(head, tried_again(head, reason, ports.clock.now()))
 
 
 def _told(message: FailReplay) -> str:

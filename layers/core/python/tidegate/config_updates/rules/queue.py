@@ -28,7 +28,8 @@ MOST_ROUNDS = 60
 IDLE = timedelta(hours=1)
 #: How often it asks the VCS provider again while checks run, in case a webhook is lost.
 LOOK_AGAIN = timedelta(minutes=10)
-#: The wait after the first refusal to move a branch; each further one doubles it, up to ``LOOK_AGAIN``.
+#: The wait after the first refusal to move a branch, or the first failed replay; each further one doubles it, up to
+#: ``LOOK_AGAIN``.
 _FIRST_REFUSAL = timedelta(seconds=5)
 _MOST_REFUSALS = 10
 #: Earlier commits of an entry that are remembered, for people.
@@ -178,7 +179,8 @@ class UpdateHead:
     the commit to which Tidegate moved the branch last, empty before. ``waiting`` are the entries without a commit, in
     their order. ``asked`` tells that something may have happened that the worker has not seen. ``changed`` are entries
     whose news are not published yet. ``token`` is that of a worker that waits. ``evictions`` are carried out by its
-    next replays. ``refusals`` counts how often in a row the VCS provider has refused to move a branch.
+    next replays. ``refusals`` counts how often in a row the VCS provider has refused to move a branch, or a replay has
+    failed.
     """
 
     repository: str
@@ -428,8 +430,16 @@ def refused(head: UpdateHead, reason: str, now: datetime) -> UpdateHead:
 
     Branch protection learns of a passed check after some seconds (bors-ng#866), so the first waits are short.
     """
+    return tried_again(head, f"The VCS provider refuses to move the branch: {reason}", now)
+
+
+def tried_again(head: UpdateHead, reason: str, now: datetime) -> UpdateHead:
+    """Return the head without the replay, blocked for some seconds at first, and each further time twice as long.
+
+    A runner whose machine was taken away is replaced soon, and one that always fails does not run all the time.
+    """
     wait = min(_FIRST_REFUSAL * 2**head.refusals, LOOK_AGAIN)
-    problem = blocked(f"The VCS provider refuses to move the branch: {reason}", now + wait)
+    problem = blocked(reason, now + wait)
     return replace(head, replaying=None, blocked=problem, refusals=min(head.refusals + 1, _MOST_REFUSALS))
 
 
