@@ -16,6 +16,7 @@ from tidegate.ports import KnownRepository
 from tidegate.web.application import LARGEST_BODY
 
 BASE = f"/api/v1/config-updates/{REPOSITORY}"
+STAGING = f"{BASE}/sets/shop/targets/staging-eu"
 IMAGES = f"{BASE}/sets/shop/images/{APP_SHA}"
 CLAIMS = {
     "repository": "acme/shop",
@@ -146,6 +147,55 @@ def test_a_target_reports_with_its_own_token_only(entry, wires, reviewer):
     assert Client(wires, again).post_json(f"{path}/deployed", {**report, "result": "failed"}).status == 202
     unknown = reviewer.post_json(f"{BASE}/sets/shop/targets/none/token", {})
     assert (unknown.status, unknown.json["error"]["code"]) == (404, "unknown_target")
+
+
+@pytest.fixture
+def staging(entry, wires, reviewer):
+    """The target of staging, with its token."""
+    made = reviewer.post_json(f"{STAGING}/token", {}).json["token"]
+    return Client(wires, made)
+
+
+def test_an_event_of_flux_reports_what_it_applied(staging, wires):
+    about = {"apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization", "name": "shop"}
+    event = {
+        "involvedObject": about,
+        "metadata": {"kustomize.toolkit.fluxcd.io/revision": f"main@sha1:{HEAD}"},
+        "severity": "info",
+        "reason": "ReconciliationSucceeded",
+        "message": "Reconciliation finished in 1.4s, next run in 10m0s",
+        "reportingController": "kustomize-controller",
+        "timestamp": "2026-03-02T09:00:00Z",
+    }
+    for no_report in (
+        {**event, "reason": "Progressing"},
+        {**event, "involvedObject": {**about, "kind": "HelmRelease"}},
+        {**event, "metadata": None},
+    ):
+        answer = staging.post_json(f"{STAGING}/deployed", no_report)
+        assert (answer.status, answer.json["rollout"]) == (200, None)
+    assert wires.config_updates.environment(REPOSITORY, "shop", "staging").reports == ()
+    assert staging.post_json(f"{STAGING}/deployed", event).status == 202
+    (report,) = wires.config_updates.environment(REPOSITORY, "shop", "staging").reports
+    assert (report.config_sha, report.succeeded) == (HEAD, True)
+    failed = {**event, "severity": "error", "reason": "HealthCheckFailed"}
+    assert staging.post_json(f"{STAGING}/deployed", failed).status == 202
+    assert staging.post_json(f"{STAGING}/deployed", {"reason": "ReconciliationSucceeded"}).status == 422
+
+
+def test_reports_of_one_commit_are_ordered_by_their_operations(staging, wires):
+    def report(result, operation, minute):
+        times = {"operation_id": operation, "finished_at": f"2026-03-02T09:0{minute}:00Z"}
+        return staging.post_json(f"{STAGING}/deployed", {"config_sha": HEAD, "result": result, **times}).status
+
+    assert report("failed", "one", 1) == 202
+    assert report("succeeded", "two", 3) == 202
+    assert report("failed", "one", 1) == 200
+    assert report("failed", "two", 4) == 200
+    (kept,) = wires.config_updates.environment(REPOSITORY, "shop", "staging").reports
+    assert (kept.succeeded, kept.operation_id) == (True, "two")
+    naive = {"config_sha": HEAD, "result": "succeeded", "finished_at": "2026-03-02T09:00:00"}
+    assert staging.post_json(f"{STAGING}/deployed", naive).status == 422
 
 
 def test_an_entry_is_shown_evicted_and_retried(entry, reviewer, reader):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from tidegate.config.rules.config_updates import Environment
 from tidegate.config_updates.promotions.review_promotions import review_promotions
@@ -22,12 +22,17 @@ _HAS = frozenset({Comparison.AHEAD, Comparison.IDENTICAL})
 
 @dataclass(frozen=True, slots=True)
 class DeployedTarget:
-    """What a target reports: the commit of the config repository that it deployed, and whether that worked."""
+    """What a target reports: the commit of the config repository that it deployed, and whether that worked.
+
+    ``operation_id`` is the target's own id of that deployment, ``finished_at`` its end by the target's clock.
+    """
 
     image_set: str
     target: str
     config_sha: str
     succeeded: bool
+    operation_id: str = ""
+    finished_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +52,11 @@ class Reported:
 def report_target(ports: Ports, repository: str, deployed: DeployedTarget) -> Reported:
     """Store a target's report, complete its environment once all targets deployed its image set, and promote that.
 
-    Reports of a target are ordered by their commits, never by a clock: one of an earlier commit that comes late
-    changes nothing. A repeated report is harmless. Raise UnknownImageSet, UnknownTarget, NotOnDefaultBranch,
-    NoFileAtCommit, and what ``current_updates`` raises.
+    Reports of a target are ordered by their commits: one of an earlier commit that comes late changes nothing. Those of
+    one commit are ordered by the target's own clock, if it tells when it finished, and otherwise as they come. A
+    repeated report is harmless: of the same operation, or of the same commit with the same result.
+
+    Raise UnknownImageSet, UnknownTarget, NotOnDefaultBranch, NoFileAtCommit, and what ``current_updates`` raises.
     """
     current = current_updates(ports, repository)
     environment = _environment(current, deployed)
@@ -85,23 +92,35 @@ def _store(
 ) -> Reported:
     state = ports.config_updates.environment(repository, deployed.image_set, environment.name)
     now = ports.clock.now()
-    report = TargetReport(deployed.target, identity, deployed.config_sha, deployed.succeeded, now)
+    report = TargetReport(
+        deployed.target,
+        identity,
+        deployed.config_sha,
+        deployed.succeeded,
+        now,
+        deployed.operation_id,
+        deployed.finished_at,
+    )
     before = next((each for each in state.reports if each.target == deployed.target), None)
-    is_same = before is not None and _key(before) == _key(report)
+    is_same = before is not None and _is_same(before, report)
     is_old = before is not None and not is_same and _is_behind(ports, repository, before, report)
     if not is_same and not is_old:
         state = ports.config_updates.save_environment(state.with_report(report))
     return Reported(environment.name, identity, _progress(ports, state, environment, identity), is_same, is_old)
 
 
-def _key(report: TargetReport) -> tuple[str, bool]:
-    return report.config_sha, report.succeeded
+def _is_same(before: TargetReport, report: TargetReport) -> bool:
+    """Tell whether a report says nothing new: a sender repeats one until it has an answer."""
+    if report.operation_id and before.operation_id == report.operation_id:
+        return True
+    return (before.config_sha, before.succeeded) == (report.config_sha, report.succeeded)
 
 
 def _is_behind(ports: Ports, repository: str, before: TargetReport, report: TargetReport) -> bool:
-    """Tell whether a report is of an earlier commit. Of the same commit the later report counts."""
+    """Tell whether a report is of an earlier commit, or of an earlier deployment of the same one."""
     if before.config_sha == report.config_sha:
-        return False
+        ends = before.finished_at, report.finished_at
+        return ends[0] is not None and ends[1] is not None and ends[1] < ends[0]
     return ports.commits.compare(repository, before.config_sha, report.config_sha) is Comparison.BEHIND
 
 

@@ -22,6 +22,7 @@ from tidegate.config_updates.retry import retry_entry
 from tidegate.config_updates.roll_back import roll_back
 from tidegate.config_updates.rules.announcing import Announced, waits_for
 from tidegate.config_updates.rules.answers import EntryDecision
+from tidegate.config_updates.rules.flux import read_flux_event
 from tidegate.config_updates.target_tokens import is_target_token, make_target_token
 from tidegate.config_updates.verify_announcer import Strangers, verify_announcer
 from tidegate.ports import Ports
@@ -33,6 +34,7 @@ from tidegate.web.refusals import InvalidTargetToken, PayloadMismatch, QueueFull
 from tidegate.web.update_models import (
     AnnouncedModel,
     AnnouncementGiven,
+    FluxEvent,
     Images,
     ImageSetModel,
     ImageSetsModel,
@@ -60,6 +62,8 @@ _Entry = Annotated[str, Path(pattern=r"^[0-9A-Za-z]{1,40}$")]
 #: An announcement, or the bare map from service to image. The limit of a body holds for both.
 _Announcement = AnnouncementGiven | Images
 _Nothing = Annotated[NothingGiven, Body()]
+_Report = ReportGiven | FluxEvent
+_NO_REPORT = "This event of Flux is no report of a deployed commit. Nothing was changed."
 #: Security schemes of the description.
 CI, TARGET = "ci", "target"
 _REFUSED = {
@@ -87,7 +91,7 @@ class UpdatesApi:
 
     def _announcements(self, app: APIGatewayHttpResolver) -> None:
         ports, strangers = self._ports, self._strangers
-        answers = described(202, "It is in the queue", AnnouncedModel, 403, 409, 413)
+        answers = described(202, "It is in the queue", AnnouncedModel, 403, 404, 409, 413)
         answers[200] = {**answers[202], "description": "It was announced before, with the same images"}
 
         @app.put(
@@ -146,12 +150,15 @@ class UpdatesApi:
             name: NameInPath,
             image_set: _Name,
             target: _Name,
-            given: Annotated[ReportGiven, Body()],
+            given: Annotated[_Report, Body()],
         ) -> Response[ReportedModel]:
             repository = _repository(owner, name)
             if not is_target_token(ports, repository, image_set, target, _token(app)):
                 raise InvalidTargetToken
-            what = DeployedTarget(image_set, target, given.config_sha, given.result == "succeeded")
+            what = _deployed(image_set, target, given)
+            if what is None:
+                nothing = ReportedModel(message=_NO_REPORT, environment="", rollout=None, done=0, total=0)
+                return Response(HTTPStatus.OK, _JSON, nothing)
             made = report_target(ports, repository, what)
             answer = reported_model(made)
             return Response(HTTPStatus.OK if made.repeated or made.outdated else HTTPStatus.ACCEPTED, _JSON, answer)
@@ -278,6 +285,15 @@ class UpdatesApi:
             return UpdateDone(message=decision.reason)
         view = get_entry(self._ports, entry.repository, entry.id)
         return UpdateDone(message=decision.reason, entry=entry_model(view))
+
+
+def _deployed(image_set: str, target: str, given: ReportGiven | FluxEvent) -> DeployedTarget | None:
+    """Return what a target reports; None for an event of Flux that is no report."""
+    if isinstance(given, ReportGiven):
+        succeeded = given.result == "succeeded"
+        return DeployedTarget(image_set, target, given.config_sha, succeeded, given.operation_id, given.finished_at)
+    found = read_flux_event(given.model_dump())
+    return DeployedTarget(image_set, target, found.config_sha, found.succeeded) if found else None
 
 
 def _acting() -> dict[str, Any]:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from tidegate.config.rules.config_updates import Environment, Promote
 from tidegate.config_updates.get_entries import EntryView, SetView, UpdatesView
@@ -65,10 +64,35 @@ class ReportGiven(Given):
 
     config_sha: str = Field(pattern=_COMMIT, description="The commit of the config repository")
     result: Literal["succeeded", "failed"]
-    operation_id: str = Field(default="", max_length=200, description="The target's own id of it, for its logs")
-    finished_at: datetime | None = Field(
-        default=None, description="When it ended, for its logs: Tidegate orders reports by their commits"
+    operation_id: str = Field(
+        default="",
+        max_length=200,
+        description="The target's own id of this deployment: a second report of the same one changes nothing",
     )
+    finished_at: AwareDatetime | None = Field(
+        default=None,
+        description="When it ended, by the target's clock. It orders reports of one commit; others are ordered by "
+        "their commits",
+    )
+
+
+class FluxObject(BaseModel):
+    """The object that an event of Flux is about."""
+
+    model_config = ConfigDict(frozen=True)
+
+    kind: str = Field(description="Only events of a Kustomization are reports")
+
+
+class FluxEvent(BaseModel):
+    """An event of Flux, as its generic provider posts it. One that is no report yet changes nothing."""
+
+    model_config = ConfigDict(frozen=True)
+
+    involvedObject: FluxObject  # noqa: N815  # The name that Flux sends.
+    metadata: dict[str, str] | None = Field(default=None, description="It has the revision, such as main@sha1:COMMIT")
+    severity: str = ""
+    reason: str = ""
 
 
 class ReasonGiven(Given):
@@ -216,8 +240,8 @@ class ReportedModel(Shown):
     """An accepted report."""
 
     message: str
-    environment: str
-    rollout: Rollout
+    environment: str = Field(description="Empty for an event that is no report")
+    rollout: Rollout | None
     done: int = Field(description="How many targets of the environment have deployed the image set")
     total: int
 

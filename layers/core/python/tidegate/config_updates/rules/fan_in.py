@@ -19,13 +19,18 @@ class Rollout(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TargetReport:
-    """What a target reported last: the image set's identity at the commit that it deployed, and whether it worked."""
+    """What a target reported last: the image set's identity at the commit that it deployed, and whether it worked.
+
+    ``operation_id`` is the target's own id of the deployment, ``finished_at`` the end by its clock; both if it says so.
+    """
 
     target: str
     identity: str
     config_sha: str
     succeeded: bool
     reported_at: datetime
+    operation_id: str = ""
+    finished_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

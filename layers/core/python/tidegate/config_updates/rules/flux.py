@@ -25,11 +25,6 @@ class FluxReport:
     succeeded: bool
 
 
-def is_flux_event(body: Mapping[str, Any]) -> bool:
-    """Tell whether a body is an event of Flux, not a report in our own form."""
-    return "involvedObject" in body
-
-
 def read_flux_event(event: Mapping[str, Any]) -> FluxReport | None:
     """Return what an event reports; None for one that tells nothing yet, or of another kind of object.
 
