@@ -9,7 +9,7 @@ import pytest
 from tests.api.calls import config_repository
 from tests.api.scenario import Client
 from tests.builders import REPOSITORY
-from tests.unit.config_updates.verbs import APP_SHA, HEAD, OTHER_SHA, images_of
+from tests.unit.config_updates.verbs import APP_SHA, CONFIGURATION, HEAD, OTHER_SHA, images_of
 from tidegate.config.model.file import FILE
 from tidegate.config_updates.rules.queue import MOST_OPEN
 from tidegate.ports import KnownRepository
@@ -257,3 +257,66 @@ def test_repositories_in_nested_groups_are_found(entry, wires, reader):
         assert reader.get(f"/api/v1/config-updates/a/b/c/{path}").status == 200
     assert reader.get("/api/v1/config-updates/a/b/c/entries/none").status == 404
     assert put(Client(wires), {}, IMAGES.replace(REPOSITORY, "a/b/c"))[0] == 422
+
+
+# Access control
+
+OPERATIONS = {
+    "entries/{entry}/evict": "review",
+    "entries/{entry}/retry": "apply",
+    "sets/shop/environments/production/promote": "apply",
+    "sets/shop/environments/staging/rollback": "apply",
+    "sets/shop/targets/staging-eu/token": "apply",
+    "sets/shop/hold": "unlock",
+    "sets/shop/release": "unlock",
+    "queue/pause": "unlock",
+    "queue/resume": "unlock",
+}
+
+
+def guarded(wires, *policies):
+    """Give the default branch's file an ``access_control`` with these policies."""
+    file = f"{CONFIGURATION}access_control: {json.dumps({'policies': policies})}\n"
+    wires.config_branches.heads["main"] = "8" * 40
+    wires.config_branches.files["8" * 40, FILE] = file.encode()
+
+
+@pytest.mark.parametrize(("path", "right"), OPERATIONS.items())
+def test_access_control_says_who_may_operate_and_refuses_others_as_for_roots(
+    entry, wires, reviewer, reader, path, right
+):
+    lists = {each: [] for each in ("plan", "apply", "review", "unlock")}
+    guarded(wires, {"tag_query": "", **lists, right: ["user:reader"]})
+    url = f"{BASE}/{path.format(entry=entry)}"
+    refused = reviewer.post_json(url, {})
+    assert (refused.status, refused.json["error"]["code"]) == (403, "not_allowed")
+    assert refused.json["error"]["message"].startswith("Only user:reader can ")
+    assert "environment shop/" in refused.json["error"]["message"]
+    assert reader.post_json(url, {}).status in {200, 409}
+
+
+@pytest.mark.parametrize("path", OPERATIONS)
+def test_without_access_control_who_may_write_may_operate(entry, reader, path):
+    refused = reader.post_json(f"{BASE}/{path.format(entry=entry)}", {})
+    assert (refused.status, "needs write access" in refused.json["error"]["message"]) == (403, True)
+
+
+def test_the_first_policy_that_matches_the_environment_counts(entry, wires, reviewer):
+    guarded(wires, {"tag_query": "environment:production", "apply": []}, {"tag_query": "name:shop/staging"})
+    told = [
+        reviewer.post_json(f"{BASE}/sets/shop/environments/{name}", {}).json["error"]["message"]
+        for name in ("staging/rollback", "production/promote")
+    ]
+    assert told[0] == "Tidegate knows no earlier image set of staging."
+    assert told[1].startswith("Nobody can deploy environment shop/production")
+    refused = reviewer.post_json(f"{BASE}/queue/pause", {}).json["error"]["message"]
+    assert refused.startswith(
+        "Nobody can unlock the queue of environment blog/live: no policy of 'access_control' matches"
+    )
+
+
+def test_fields_beside_an_operation_do_not_choose_what_is_checked(entry, wires, reviewer):
+    guarded(wires, {"tag_query": "environment:production", "apply": []}, {"tag_query": ""})
+    path = "sets/shop/environments/production/promote"
+    refused = reviewer.post_json(f"{BASE}/{path}?entry={entry}&id={entry}&environment=staging", {})
+    assert refused.status == 403

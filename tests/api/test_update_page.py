@@ -117,3 +117,25 @@ def test_what_all_targets_run_can_be_promoted(config, browser):
     state = config.environment(REPOSITORY, "shop", "staging")
     config.save_environment(replace(state, complete=state.newest.identity, complete_at=AT))
     assert "Promote" in browser.get(PAGE).text
+
+
+def test_buttons_are_offered_to_whom_access_control_grants_them_and_others_are_refused(config, wires, browser):
+    file = (
+        FILE
+        + b"""\
+access_control:
+  policies:
+    - {tag_query: environment:staging, review: ['user:reader'], apply: ['user:reader']}
+    - {tag_query: ''}
+"""
+    )
+    wires.ports.config_branches.files[sha(1), "tidegate.yaml"] = file
+    reader = Client(wires).sign_in("reader")
+    assert ["Roll back" in each.get(PAGE).text for each in (browser, reader)] == [False, True]
+    csrf = browser.form_token(PAGE)
+    allowed = {"set": "shop", "environment": "production", "id": "no"}
+    refused = browser.post_form(f"{PAGE}/act", action="evict", entry="coming", csrf=csrf, **allowed)
+    assert (refused.status, config.head(REPOSITORY).evictions) == (403, ())
+    assert "Only user:reader can review plans of environment shop/staging" in refused.text
+    done = reader.post_form(f"{PAGE}/act", action="evict", entry="coming", csrf=reader.form_token(PAGE))
+    assert (done.status, len(config.head(REPOSITORY).evictions)) == (303, 1)

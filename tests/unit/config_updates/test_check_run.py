@@ -83,6 +83,6 @@ def test_a_reader_is_refused_on_the_check_run(worker: Worker) -> None:
     worker.forge.roles["reader"] = Permission.READ
     entry = worker.announce(1)
     worker.until_waiting()
-    assert "write permission" in answer_entry_button(worker.ports, CONFIG, entry, Button.EVICT, "reader")
-    assert "write permission" in list(worker.forge.check_runs.values())[-1].summary
+    assert "needs write access" in answer_entry_button(worker.ports, CONFIG, entry, Button.EVICT, "reader")
+    assert "needs write access" in list(worker.forge.check_runs.values())[-1].summary
     assert worker.state(entry) is EntryState.TESTING

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from tidegate.config_updates.authorize import may_operate
 from tidegate.config_updates.evict import evict_entry
 from tidegate.config_updates.publish_entry import publish_entry
 from tidegate.config_updates.retry import retry_entry
 from tidegate.config_updates.roll_back import roll_back
+from tidegate.config_updates.rules.operations import Operated, Operation
 from tidegate.ports import Ports
 from tidegate.rules.decision import Decision
 from tidegate.rules.errors import NotFound, TidegateError
-from tidegate.rules.permission import Permission
 from tidegate.vcs.rules.check_run import Button
+
+_OPERATIONS: Mapping[str, Operation] = {
+    Button.EVICT: Operation.EVICT,
+    Button.RETRY: Operation.RETRY,
+    Button.ROLL_BACK: Operation.ROLL_BACK,
+}
 
 
 def answer_entry_button(ports: Ports, repository: str, entry: str, button: str, by: str) -> str:
@@ -18,10 +27,7 @@ def answer_entry_button(ports: Ports, repository: str, entry: str, button: str, 
 
     Raise NotFound for an unknown entry, ForgeUnavailable, and Conflict after repeated concurrent writes.
     """
-    if ports.people.permission(repository, by) < Permission.WRITE:
-        decision = Decision(False, f"{by} needs write permission on {repository} for that. Nothing was changed.")
-    else:
-        decision = _act(ports, repository, entry, button, by)
+    decision = _act(ports, repository, entry, button, by)
     if not decision.done:
         publish_entry(ports, repository, entry, notice=decision.reason)
     return "done" if decision.done else f"refused: {decision.reason}"
@@ -29,17 +35,20 @@ def answer_entry_button(ports: Ports, repository: str, entry: str, button: str, 
 
 def _act(ports: Ports, repository: str, entry: str, button: str, by: str) -> Decision:
     try:
-        if button == Button.EVICT:
+        if (operation := _OPERATIONS.get(button)) is None:
+            return Decision(False, f"Unknown button {button!a}.")
+        granted = may_operate(ports, Operated(operation, repository, entry=entry), by)
+        if not granted.done:
+            return granted
+        if operation is Operation.EVICT:
             return evict_entry(ports, repository, entry, by)
-        if button == Button.RETRY:
+        if operation is Operation.RETRY:
             return retry_entry(ports, repository, entry, by)
-        if button == Button.ROLL_BACK:
-            return _roll_back(ports, repository, entry, by)
+        return _roll_back(ports, repository, entry, by)
     except NotFound:
         raise
     except TidegateError as refusal:
         return Decision(False, str(refusal))
-    return Decision(False, f"Unknown button {button!a}.")
 
 
 def _roll_back(ports: Ports, repository: str, identifier: str, by: str) -> Decision:

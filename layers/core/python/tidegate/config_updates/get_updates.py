@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tidegate.config.rules.config_updates import DeclaredImageSet, Environment
-from tidegate.config_updates.read_configuration import current_updates
+from tidegate.config_updates.read_configuration import CurrentUpdates, current_updates
 from tidegate.config_updates.rules.entry import UpdateEntry
 from tidegate.config_updates.rules.environment import EnvironmentState, Landed
 from tidegate.config_updates.rules.image_set import identity_of
@@ -84,6 +84,7 @@ class SetView:
 class UpdatesView:
     """A config repository: its image sets, its queue from the lowest entry, and what ended last."""
 
+    current: CurrentUpdates
     head: UpdateHead
     sets: tuple[SetView, ...]
     queue: tuple[tuple[UpdateEntry, OnAuto | None], ...]
@@ -109,7 +110,7 @@ def get_updates(ports: Ports, repository: str) -> UpdatesView:
         sets.append(SetView(declared, head.set_state(declared.name).hold, tuple(views)))
     on_auto = {each.entry: each for each in head.stack}
     queue = tuple((open_[each], on_auto.get(each)) for each in head.open if each in open_)
-    return UpdatesView(head, tuple(sets), queue, tuple(ports.config_updates.history(repository, SHOWN)))
+    return UpdatesView(current, head, tuple(sets), queue, tuple(ports.config_updates.history(repository, SHOWN)))
 
 
 def _promotion(promotions: Sequence[Promotion], state: EnvironmentState) -> Promotion | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 
+from tidegate.config.loaded import LoadedConfiguration
 from tidegate.config.loader import load_configuration
 from tidegate.config.model.file import FILE
 from tidegate.config.rules.config_updates import ConfigUpdates, DeclaredImageSet, Environment
@@ -15,7 +16,12 @@ from tidegate.rules.errors import ForgeUnavailable, NotFound
 
 
 def load_updates(ports: Ports, repository: str, commit: str) -> ConfigUpdates:
-    """Return the config updates that ``tidegate.yaml`` declares at a commit; the file is read once for each commit.
+    """Return the config updates that ``tidegate.yaml`` declares at a commit. Raise as ``load_file`` does."""
+    return load_file(ports, repository, commit)[1]
+
+
+def load_file(ports: Ports, repository: str, commit: str) -> tuple[LoadedConfiguration, ConfigUpdates]:
+    """Return all that ``tidegate.yaml`` says at a commit, and its config updates; it is read once for each commit.
 
     Raise NoConfigUpdates if it declares none, and InvalidConfiguration.
     """
@@ -25,10 +31,10 @@ def load_updates(ports: Ports, repository: str, commit: str) -> ConfigUpdates:
         if raw is None:
             raise NoConfigUpdates(repository)
         ports.config_updates.keep_configuration(repository, commit, raw)
-    updates = load_configuration(raw, repository, ports.organization()).config_updates
-    if updates is None:
+    loaded = load_configuration(raw, repository, ports.organization())
+    if loaded.config_updates is None:
         raise NoConfigUpdates(repository)
-    return updates
+    return loaded, loaded.config_updates
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +44,7 @@ class CurrentUpdates:
     repository: str
     default_branch: str
     commit: str
+    loaded: LoadedConfiguration
     updates: ConfigUpdates
 
     def image_set(self, name: str) -> DeclaredImageSet:
@@ -68,7 +75,7 @@ def current_updates(ports: Ports, repository: str) -> CurrentUpdates:
         commit = heads(repository, [branch]).get(branch)
     if commit is None:
         raise ForgeUnavailable(f"{repository} has no branch {branch}")
-    return CurrentUpdates(repository, branch, commit, load_updates(ports, repository, commit))
+    return CurrentUpdates(repository, branch, commit, *load_file(ports, repository, commit))
 
 
 def default_branch_of(ports: Ports, head: UpdateHead) -> str:

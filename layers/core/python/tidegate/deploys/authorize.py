@@ -132,7 +132,11 @@ def access_refusals(
     permission: Permission | None = None,
 ) -> tuple[str, ...]:
     """Return why a person may not act on several things, by name: one sentence for each reason."""
-    asking = person_asking(ports, repository, login, permission)
+    return refusals_of(person_asking(ports, repository, login, permission), accesses, action)
+
+
+def refusals_of(asking: Asking, accesses: Mapping[str, Access | None], action: Action) -> tuple[str, ...]:
+    """Return why the requesting person may not act on several things, by name: one sentence for each reason."""
     found: dict[str, list[str]] = {}
     for what, access in accesses.items():
         decision = asking.may(access, action, _THESE)

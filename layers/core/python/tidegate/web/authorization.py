@@ -13,6 +13,8 @@ from typing import Any, TypeVar
 
 from cachetools import TTLCache
 
+from tidegate.config_updates.authorize import check_operation
+from tidegate.config_updates.rules.operations import Operated
 from tidegate.deploys.authorize import Asking, check_action, check_unlock, person_asking
 from tidegate.deploys.read_log import ReplayRun, Subject
 from tidegate.deploys.rules.deployment import Deployment
@@ -66,6 +68,8 @@ class Access:
         return subject
 
 
+#: What somebody acts on: a deployment, environments, or the queue of this id.
+_ActedOn = Deployment | Operated | str
 #: A login and a repository.
 _Asked = tuple[str, str]
 _Key = TypeVar("_Key")
@@ -114,6 +118,9 @@ class Authorization:
             permission = self._operating(login, repository)
         if permission >= Permission.READ and right is Right.WRITE:
             permission = self._writing(login, repository)
+        if permission >= Permission.READ and rule.about is About.ENVIRONMENTS:
+            operated = rule.operated(repository, given)
+            permission = self._acting(operated.operation.action, login, repository, operated)
         action = rule.done_by(given)
         if permission >= Permission.READ and action is not None:
             about = deployment or queue_id(repository, root_name(given.get("root", "")))
@@ -170,7 +177,7 @@ class Authorization:
             self._refusals[key] = True
         raise refusal
 
-    def _acting(self, action: Action, login: str, repository: str, about: Deployment | str) -> Permission:
+    def _acting(self, action: Action, login: str, repository: str, about: _ActedOn) -> Permission:
         """Return what the forge says now of somebody who is granted something. Raise NotGranted for others.
 
         Whom it was asked about for a refusal, it is not asked about for another one within a minute.
@@ -185,7 +192,9 @@ class Authorization:
             self._refused[key] = before
         raise NotGranted(self._judged(before, action, about).reason)
 
-    def _judged(self, asking: Asking, action: Action, about: Deployment | str) -> Decision:
+    def _judged(self, asking: Asking, action: Action, about: _ActedOn) -> Decision:
+        if isinstance(about, Operated):
+            return check_operation(self._ports, asking, about)
         if isinstance(about, str):
             return check_unlock(self._ports, asking, about)
         return check_action(self._ports, asking, about, action)
@@ -229,7 +238,7 @@ class Authorization:
 
     def _subject(self, about: About, given: Mapping[str, str]) -> tuple[str, Subject | None]:
         try:
-            if about in {About.REPOSITORY, About.ANY_REPOSITORY}:
+            if about in {About.REPOSITORY, About.ANY_REPOSITORY, About.ENVIRONMENTS}:
                 return self._repository(_repository_of(given))
             if about is About.REQUEST:
                 return self._request(given["id"])

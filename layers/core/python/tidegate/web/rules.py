@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
+from tidegate.config_updates.rules.operations import Operated, Operation, concerned
 from tidegate.rules.access import Action
 
 
@@ -18,7 +19,7 @@ class Right(Enum):
     PUBLIC = "nothing"
     SIGNED_IN = "an account of the VCS provider"
     READ = "read permission on the repository"
-    ACT = "what the root's access control grants"
+    ACT = "what access control grants of the root or the environment"
     WRITE = "write permission on the repository"
     OPERATE = "membership in the operators' team"
     CI = "a token of a CI run that may announce it, which the route verifies"
@@ -35,16 +36,21 @@ class About(Enum):
     JOB = "the job's id"
     CHANGE = "the change's id"
     REQUEST = "the id of a request for deployments"
+    ENVIRONMENTS = "a config repository's name, and which of its environments"
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What a route demands, and for what; ``action`` is what is done there, ``at_gate`` by the answer that is given."""
+    """What a route demands, and for what; ``action`` is what is done there, ``at_gate`` by the answer that is given.
+
+    ``operation`` is what is done with environments; None for the route of all of them, whose form names it.
+    """
 
     right: Right
     about: About = About.NOTHING
     action: Action | None = None
     at_gate: bool = False
+    operation: Operation | None = None
 
     def done_by(self, given: Mapping[str, str]) -> Action | None:
         """Return what a request does: who lets others run again deploys, whatever the route is for.
@@ -55,11 +61,23 @@ class Rule:
             return self.action
         return {"retry": Action.APPLY, "approve": None, "override": None}.get(given.get("decision", ""), self.action)
 
+    def operated(self, repository: str, given: Mapping[str, str]) -> Operated:
+        """Return what a request does to environments. An unknown word of a form is refused after this, as unknown.
+
+        The API and the forms name the fields differently.
+        """
+        said = given.get("action", "")
+        operation = self.operation or (Operation(said) if said in list(Operation) else Operation.PAUSE)
+        names = _FIELDS_OF_API if self.operation else _FIELDS_OF_FORM
+        return concerned(operation, repository, {key: given.get(name, "") for key, name in names})
+
     def right_for(self, given: Mapping[str, str]) -> Right:
         """Return what a request demands: only operators override what is required."""
         return Right.OPERATE if self.at_gate and given.get("decision") == "override" else self.right
 
 
+_FIELDS_OF_API = (("entry", "id"), ("set", "image_set"), ("environment", "environment"), ("target", "target"))
+_FIELDS_OF_FORM = tuple((key, key) for key, _ in _FIELDS_OF_API)
 _PUBLIC, _SIGNED_IN = Rule(Right.PUBLIC), Rule(Right.SIGNED_IN)
 _REVIEW = Rule(Right.ACT, About.DEPLOYMENT, Action.REVIEW)
 _GATE = Rule(Right.ACT, About.DEPLOYMENT, Action.REVIEW, at_gate=True)
@@ -69,7 +87,13 @@ _LOCKS = Rule(Right.WRITE, About.REPOSITORY)
 _LOOK = Rule(Right.WRITE, About.REPOSITORY)
 _UPDATES = "/api/v1/config-updates/<owner>/<name>"
 _SET = f"{_UPDATES}/sets/<image_set>"
-_READ_UPDATES, _OPERATE_UPDATES = Rule(Right.READ, About.REPOSITORY), Rule(Right.WRITE, About.REPOSITORY)
+_READ_UPDATES = Rule(Right.READ, About.REPOSITORY)
+
+
+def _operating(what: Operation) -> Rule:
+    return Rule(Right.ACT, About.ENVIRONMENTS, operation=what)
+
+
 RULES: Mapping[str, Rule] = {
     "GET /.well-known/openid-configuration": _PUBLIC,
     "GET /.well-known/jwks.json": _PUBLIC,
@@ -102,15 +126,15 @@ RULES: Mapping[str, Rule] = {
     f"GET {_UPDATES}/entries/<id>": _READ_UPDATES,
     f"GET {_UPDATES}/sets": _READ_UPDATES,
     f"GET {_SET}": _READ_UPDATES,
-    f"POST {_UPDATES}/queue/pause": _OPERATE_UPDATES,
-    f"POST {_UPDATES}/queue/resume": _OPERATE_UPDATES,
-    f"POST {_UPDATES}/entries/<id>/evict": _OPERATE_UPDATES,
-    f"POST {_UPDATES}/entries/<id>/retry": _OPERATE_UPDATES,
-    f"POST {_SET}/hold": _OPERATE_UPDATES,
-    f"POST {_SET}/release": _OPERATE_UPDATES,
-    f"POST {_SET}/targets/<target>/token": _OPERATE_UPDATES,
-    f"POST {_SET}/environments/<environment>/promote": _OPERATE_UPDATES,
-    f"POST {_SET}/environments/<environment>/rollback": _OPERATE_UPDATES,
+    f"POST {_UPDATES}/queue/pause": _operating(Operation.PAUSE),
+    f"POST {_UPDATES}/queue/resume": _operating(Operation.RESUME),
+    f"POST {_UPDATES}/entries/<id>/evict": _operating(Operation.EVICT),
+    f"POST {_UPDATES}/entries/<id>/retry": _operating(Operation.RETRY),
+    f"POST {_SET}/hold": _operating(Operation.HOLD),
+    f"POST {_SET}/release": _operating(Operation.RELEASE),
+    f"POST {_SET}/targets/<target>/token": _operating(Operation.TOKEN),
+    f"POST {_SET}/environments/<environment>/promote": _operating(Operation.PROMOTE),
+    f"POST {_SET}/environments/<environment>/rollback": _operating(Operation.ROLL_BACK),
     "GET /": _SIGNED_IN,
     "GET /login": _PUBLIC,
     "GET /login/callback": _PUBLIC,
@@ -129,7 +153,7 @@ RULES: Mapping[str, Rule] = {
     "POST /deployments/<id>/cancel": _REVIEW,
     "GET /changes/<id>": Rule(Right.READ, About.CHANGE),
     "GET /config-updates/<owner>/<name>": Rule(Right.READ, About.REPOSITORY),
-    "POST /config-updates/<owner>/<name>/act": Rule(Right.WRITE, About.REPOSITORY),
+    "POST /config-updates/<owner>/<name>/act": Rule(Right.ACT, About.ENVIRONMENTS),
     "GET /drift": Rule(Right.READ, About.ANY_REPOSITORY),
     "POST /drift/look": _LOOK,
     "GET /pulls": Rule(Right.READ, About.ANY_REPOSITORY),

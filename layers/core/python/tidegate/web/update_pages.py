@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 
+from tidegate.config_updates.authorize import is_offered
 from tidegate.config_updates.evict import evict_entry
 from tidegate.config_updates.get_updates import get_updates
 from tidegate.config_updates.hold import hold_set, release_set
@@ -18,6 +20,7 @@ from tidegate.config_updates.rules.entry import RETRIABLE, EntryState
 from tidegate.config_updates.rules.promotion import Stage
 from tidegate.config_updates.rules.verdicts import Verdict
 from tidegate.config_updates.texts.check_run import subject
+from tidegate.deploys.authorize import person_asking
 from tidegate.ports import Ports
 from tidegate.rules.decision import Decision
 from tidegate.rules.permission import Permission
@@ -67,13 +70,15 @@ class UpdatePages:
     def _page(self, app: APIGatewayHttpResolver) -> Response[str]:
         access = app.context["access"]
         view = get_updates(self._ports, access.repository)
+        asking = person_asking(self._ports, access.repository, access.login, access.permission)
         return self._rendering.show(
             app,
             "updates.html",
             notice=NOTICES.get(app.context["fields"].get("done", ""), ""),
             repository=access.repository,
             view=view,
-            may_act=access.permission >= Permission.WRITE,
+            may_act=access.permission >= Permission.WRITE or view.current.loaded.policies is not None,
+            may=partial(is_offered, asking, view.current),
             entry_state=ENTRY_STATES,
             verdict=VERDICTS,
             stage=STAGES,
