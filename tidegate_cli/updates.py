@@ -134,13 +134,17 @@ def rollback(
             help="The commit of the config repository with which the image set landed. Default: the one before.",
         ),
     ] = "",
+    override: Annotated[
+        str,
+        typer.Option("--override", metavar="REASON", help="For operators: pass freeze windows and missing approvals."),
+    ] = "",
     image_set: _MaybeSet = "",
     url: Url = None,
     person: Person = None,
     json: Json = False,
 ) -> None:
     """Go back to an earlier image set. It is tested like any other, and the set is held."""
-    body = {"to": to} if to else {}
+    body = {key: value for key, value in (("to", to), ("override", override)) if value}
     _of_environment(repository, environment, image_set, "rollback", body, url=url, person=person, json=json)
 
 

@@ -320,3 +320,11 @@ def test_fields_beside_an_operation_do_not_choose_what_is_checked(entry, wires, 
     path = "sets/shop/environments/production/promote"
     refused = reviewer.post_json(f"{BASE}/{path}?entry={entry}&id={entry}&environment=staging", {})
     assert refused.status == 403
+
+
+def test_only_operators_override_what_a_rollback_waits_for(entry, wires, reviewer):
+    path = f"{BASE}/sets/shop/environments/staging/rollback"
+    wires.forge.teams["acme/operators"] = {"somebody-else"}
+    refused = reviewer.post_json(path, {"override": "Production is down."})
+    assert (refused.status, "operators_team" in refused.json["error"]["message"]) == (403, True)
+    assert reviewer.post_json(path, {"override": " "}).status == 409

@@ -45,6 +45,16 @@ def test_a_query_that_matches_a_root_is_not_told(section, query):
     assert told(SECTIONS[section] % query) == ()
 
 
+def test_a_query_that_matches_an_environment_is_not_told():
+    sets = (
+        "config_updates: {required_checks: [{name: build, app: ci}], sets: [{name: shop, app: {repository: acme/shop}, "
+        "environments: [{name: live, file: images/live.json, targets: [{name: eu}]}]}]}\n"
+    )
+    for query in ("environment:live", "set:shop", "name:shop/live", "dir:images"):
+        assert told(sets + SECTIONS["access_control"] % query) == ()
+    assert told(sets + SECTIONS["access_control"] % "environment:prod")
+
+
 @pytest.mark.parametrize(
     "query", ["branch:release", "branch:release and dest_branch:main and prod", "not branch:release"]
 )

@@ -9,6 +9,7 @@ from tidegate.config.configured import ConfiguredRoots
 from tidegate.config.loaded import LoadedConfiguration
 from tidegate.config.model.file import FILE
 from tidegate.config.refusals import MOST_LISTED
+from tidegate.config.rules.config_updates import environment_tags
 from tidegate.policies.rules.files import is_below
 from tidegate.policies.rules.policy_set import PolicySource
 from tidegate.roots.rules.nearest import nearest
@@ -32,10 +33,12 @@ def matchless(
 ) -> tuple[str, ...]:
     """Return sentences on queries that match no root, and on policy directories without policies.
 
-    Refused roots count where they would be if valid. ``files`` are the paths of the commit. ``told`` tells which
-    queries have been reported elsewhere.
+    Environments of image sets count as well, and refused roots where they would be if valid. ``files`` are the paths of
+    the commit. ``told`` tells which queries have been reported elsewhere.
     """
     places = [*(each.tagged for each in configured.roots), *(each.tagged for each in configured.held_back)]
+    sets = loaded.config_updates.sets if loaded.config_updates else ()
+    places += [environment_tags(each.name, one.name, one.file) for each in sets for one in each.environments]
     found = chain(_queries(loaded, places, told) if places else (), _directories(loaded, files))
     return tuple(f"{FILE}:{line}: {sentence}" for line, sentence in islice(sorted(found), MOST_LISTED))
 

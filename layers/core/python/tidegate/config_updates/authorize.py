@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from tidegate.config_updates.environment_rules import rules_of
 from tidegate.config_updates.read_configuration import CurrentUpdates, current_updates
 from tidegate.config_updates.rules.operations import Operated, Operation
 from tidegate.config_updates.rules.refusals import NoConfigUpdates, UnknownTarget
@@ -34,7 +33,7 @@ def check_operation(ports: Ports, asking: Asking, about: Operated) -> Decision:
         accesses: Mapping[str, Access | None] = {f"the config updates of {about.repository}": None}
     else:
         places = _places(ports, current, about)
-        accesses = {f"environment {one}/{name}": rules_of(current, one, name).access for one, name in places}
+        accesses = {f"environment {one}/{name}": current.rules(one, name).access for one, name in places}
     refusals = refusals_of(asking, accesses, about.operation.action)
     return Decision(not refusals, " ".join(refusals))
 
@@ -48,7 +47,7 @@ def is_offered(asking: Asking, current: CurrentUpdates, operation: str, image_se
         if image_set in {"", each.name}
     )
     meant = [(image_set, name)] if name else places
-    accesses = (rules_of(current, *each).access for each in meant)
+    accesses = (current.rules(*each).access for each in meant)
     return all(asking.may(each, Operation(operation).action, "").done for each in accesses)
 
 

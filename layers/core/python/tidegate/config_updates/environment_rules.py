@@ -1,15 +1,17 @@
-"""What a config repository's file says of an environment besides ``config_updates``: it is judged like a root.
-
-Its name is ``SET/ENVIRONMENT``, its directory that of its file, and its stack has the name of the image set.
-"""
+"""What a config repository's file says of an environment besides ``config_updates``: it is judged like a root."""
 
 from __future__ import annotations
 
-import posixpath
 from dataclasses import dataclass
+from datetime import datetime
 
+from tidegate.config.freezes import frozen_until
 from tidegate.config.loaded import LoadedConfiguration
-from tidegate.config_updates.read_configuration import CurrentUpdates
+from tidegate.config.rules.config_updates import ConfigUpdates, environment_tags
+from tidegate.config_updates.rules.entry import EntryKind, UpdateEntry
+from tidegate.config_updates.rules.keeping import Kept, missing_approvals
+from tidegate.deploys.rules.review import moment
+from tidegate.policies.rules.requirements import Requirements
 from tidegate.roots.rules.terms import Tagged
 from tidegate.rules.access import UNMATCHED, Access
 
@@ -28,16 +30,8 @@ class EnvironmentRules:
 
     @property
     def tagged(self) -> Tagged:
-        """What tag queries match: the tags of a root, and ``set:`` and ``environment:``."""
-        directory = posixpath.dirname(self.file) or "."
-        tags = (
-            f"dir:{directory}",
-            f"name:{self.image_set}/{self.name}",
-            f"stack_name:{self.image_set}",
-            f"set:{self.image_set}",
-            f"environment:{self.name}",
-        )
-        return Tagged(directory, frozenset(tags))
+        """What tag queries match."""
+        return environment_tags(self.image_set, self.name, self.file)
 
     @property
     def access(self) -> Access | None:
@@ -47,8 +41,37 @@ class EnvironmentRules:
         tagged = self.tagged
         return next((each.access for each in self.loaded.policies if each.query.matches(tagged)), _NOBODY)
 
+    @property
+    def required(self) -> Requirements | None:
+        """What is required before images enter; None if there are checks, and none matches."""
+        return self.loaded.required_of(self.tagged)
 
-def rules_of(current: CurrentUpdates, image_set: str, name: str) -> EnvironmentRules:
+    def frozen(self, now: datetime) -> Kept:
+        """Return the window that covers it and ends last."""
+        tagged = self.tagged
+        due = [(each, frozen_until(each, now)) for each in self.loaded.freezes if each.matches(tagged)]
+        held = [(until, each.reason) for each, until in due if until]
+        if not held:
+            return Kept()
+        until, reason = max(held)
+        return Kept(f"{self.name} is frozen until {moment(until)}{f': {reason}' if reason else ''}.", until)
+
+
+def kept_by(rules: EnvironmentRules, entry: UpdateEntry, now: datetime) -> Kept:
+    """Return why an entry may not enter the auto branch now.
+
+    A freeze window keeps everything out. Approvals are required of what people bring in, not of announcements, which
+    CI makes.
+    """
+    if entry.override is not None:
+        return Kept()
+    frozen = rules.frozen(now)
+    if frozen.reason or entry.kind is EntryKind.ANNOUNCEMENT:
+        return frozen
+    return Kept(missing_approvals(entry.approvals, rules.required))
+
+
+def rules_of(loaded: LoadedConfiguration, updates: ConfigUpdates, image_set: str, name: str) -> EnvironmentRules:
     """Return the rules of an environment, also of one that is not declared any more."""
-    declared = current.updates.environment(image_set, name)
-    return EnvironmentRules(current.loaded, image_set, name, declared.file if declared else "")
+    declared = updates.environment(image_set, name)
+    return EnvironmentRules(loaded, image_set, name, declared.file if declared else "")

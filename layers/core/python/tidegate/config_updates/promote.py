@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tidegate.config.rules.config_updates import DeclaredImageSet
+from tidegate.config_updates.approve import approval_by, approve_entry, with_wait
 from tidegate.config_updates.audit_operator import audit_operator, subject_of
+from tidegate.config_updates.environment_rules import EnvironmentRules
 from tidegate.config_updates.promotions.review_promotions import review_promotions
 from tidegate.config_updates.queue.wake_worker import wake_worker
 from tidegate.config_updates.read_configuration import current_updates
@@ -15,8 +17,9 @@ from tidegate.config_updates.rules.answers import EntryDecision
 from tidegate.config_updates.rules.audit import Subject, Word
 from tidegate.config_updates.rules.entry import RETRIABLE, EntryKind, UpdateEntry, entry_id
 from tidegate.config_updates.rules.environment import EnvironmentState, Landed
+from tidegate.config_updates.rules.keeping import EntryApproval, with_approval
 from tidegate.config_updates.rules.promotion import Promotion, Stage
-from tidegate.config_updates.rules.queue import MOST_OPEN
+from tidegate.config_updates.rules.queue import MOST_OPEN, UpdateHead
 from tidegate.ports import Ports
 from tidegate.rules.decide_again import deciding_again
 
@@ -36,7 +39,9 @@ def promote_to(ports: Ports, repository: str, image_set: str, environment: str, 
     current = current_updates(ports, repository)
     current.environment(image_set, environment)
     declared = current.image_set(image_set)
-    decision = deciding_again(lambda: _promote(ports, repository, declared, environment, by))
+    rules = current.rules(image_set, environment)
+    approval = approval_by(ports, repository, rules, by)
+    decision = deciding_again(lambda: _promote(ports, repository, declared, rules, approval))
     if decision.done and decision.entry is None:
         review_promotions(ports, repository)
     elif decision.done:
@@ -44,7 +49,10 @@ def promote_to(ports: Ports, repository: str, image_set: str, environment: str, 
     return decision
 
 
-def _promote(ports: Ports, repository: str, declared: DeclaredImageSet, name: str, by: str) -> EntryDecision:
+def _promote(
+    ports: Ports, repository: str, declared: DeclaredImageSet, rules: EnvironmentRules, approval: EntryApproval
+) -> EntryDecision:
+    name = rules.name
     names = [each.name for each in declared.environments]
     if names.index(name) == 0:
         return EntryDecision(
@@ -58,12 +66,23 @@ def _promote(ports: Ports, repository: str, declared: DeclaredImageSet, name: st
     ]
     state = ports.config_updates.environment(repository, declared.name, before)
     if waiting := [each for each in of_it if each.stage is Stage.AFTER]:
-        return _approve(ports, _newest(state, waiting), by)
+        return _approve(ports, _newest(state, waiting), approval)
+    head = ports.config_updates.head(repository)
+    if entry := _waiting_entry(ports, head, (declared.name, name)):
+        return approve_entry(ports, head, rules, entry, approval)
     running = [each for each in of_it if each.stage in _BEFORE]
     if running or state.newest is None or state.complete != state.newest.identity:
         why = _BEFORE[running[0].stage if running else Stage.TARGETS]
         return EntryDecision(False, f"The image set of {before} cannot be promoted yet: {why}.")
-    return _enqueue(ports, state, state.newest, name, by)
+    return _enqueue(ports, state, state.newest, rules, approval)
+
+
+def _waiting_entry(ports: Ports, head: UpdateHead, place: tuple[str, str]) -> UpdateEntry | None:
+    """Return the newest promotion to an environment that approvals or a freeze window keep in the queue."""
+    known = ports.config_updates.entries(head.repository, head.waiting)
+    found = (known[each] for each in reversed(head.waiting) if each in known)
+    of_it = (each for each in found if each.place == place and each.kind is EntryKind.PROMOTION)
+    return next((each for each in of_it if each.waits_for), None)
 
 
 def _newest(state: EnvironmentState, waiting: Sequence[Promotion]) -> Promotion:
@@ -72,16 +91,22 @@ def _newest(state: EnvironmentState, waiting: Sequence[Promotion]) -> Promotion:
     return min(waiting, key=lambda each: order.index(each.identity) if each.identity in order else len(order))
 
 
-def _approve(ports: Ports, waiting: Promotion, by: str) -> EntryDecision:
-    if waiting.approved_by:
+def _approve(ports: Ports, waiting: Promotion, approval: EntryApproval) -> EntryDecision:
+    by = approval.by
+    known = by.casefold() in {each.by.casefold() for each in waiting.approvals}
+    if known or (waiting.approved_by and not approval.meets):
         return EntryDecision(False, f"{waiting.approved_by} has promoted it already. {waiting.reason}".rstrip())
     to = waiting.following.name if waiting.following else ""
     audit_operator(ports, Word.PROMOTED, waiting.repository, by, Subject(waiting.image_set, to, waiting.entry))
-    ports.config_updates.save_promotion(replace(waiting, approved_by=by))
+    given = with_approval(waiting.approvals, approval)
+    ports.config_updates.save_promotion(replace(waiting, approved_by=waiting.approved_by or by, approvals=given))
     return EntryDecision(True, f"{by} promotes the image set of {waiting.environment}.")
 
 
-def _enqueue(ports: Ports, source: EnvironmentState, what: Landed, name: str, by: str) -> EntryDecision:
+def _enqueue(
+    ports: Ports, source: EnvironmentState, what: Landed, rules: EnvironmentRules, approval: EntryApproval
+) -> EntryDecision:
+    name, by = rules.name, approval.by
     store, repository = ports.config_updates, source.repository
     head = store.head(repository)
     newest = store.environment(repository, source.image_set, name).newest
@@ -89,6 +114,7 @@ def _enqueue(ports: Ports, source: EnvironmentState, what: Landed, name: str, by
         return EntryDecision(False, f"{name} has the image set of {source.name} already.")
     landed = store.entries(repository, [what.entry]).get(what.entry)
     entry = replace(promotion_entry(source, what, name, by, ports), sequence=landed.sequence if landed else 0)
+    entry = with_wait(ports, rules, replace(entry, approvals=(approval,)))
     known = store.entries(repository, [entry.id]).get(entry.id)
     if known is not None:
         again = f" Retry it: tidegate updates retry {repository} {known.id}" if known.state in RETRIABLE else ""

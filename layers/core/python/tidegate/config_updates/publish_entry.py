@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from tidegate.config_updates.texts.check_run import EntryView, external_id, render_entry, render_replaced
+from tidegate.config_updates.texts.check_run import (
+    EntryView,
+    external_id,
+    render_entry,
+    render_replaced,
+    render_taken_off,
+)
 from tidegate.ports import Ports
 from tidegate.pull_requests.keep_check_run import is_check_run_open, show_check_run
 from tidegate.rules.errors import NotFound
@@ -26,3 +32,5 @@ def publish_entry(ports: Ports, repository: str, entry: str, notice: str = "") -
         if sha and (on_auto or one.is_ended):
             url = f"{ports.web_url}/config-updates/{repository}" if ports.web_url else None
             show_check_run(ports, repository, render_entry(EntryView(one, head, on_auto, url, notice)))
+        elif sha and is_check_run_open(ports, external_id(entry, sha)):
+            show_check_run(ports, repository, render_taken_off(one, sha))

@@ -9,6 +9,7 @@ from tidegate.config.loaded import LoadedConfiguration
 from tidegate.config.loader import load_configuration
 from tidegate.config.model.file import FILE
 from tidegate.config.rules.config_updates import ConfigUpdates, DeclaredImageSet, Environment
+from tidegate.config_updates.environment_rules import EnvironmentRules, rules_of
 from tidegate.config_updates.rules.queue import UpdateHead
 from tidegate.config_updates.rules.refusals import NoConfigUpdates, UnknownEnvironment, UnknownImageSet
 from tidegate.ports import Ports
@@ -46,6 +47,10 @@ class CurrentUpdates:
     commit: str
     loaded: LoadedConfiguration
     updates: ConfigUpdates
+
+    def rules(self, image_set: str, name: str) -> EnvironmentRules:
+        """Return the rules of an environment, also of one that is not declared any more."""
+        return rules_of(self.loaded, self.updates, image_set, name)
 
     def image_set(self, name: str) -> DeclaredImageSet:
         """Return an image set. Raise UnknownImageSet."""

@@ -5,7 +5,11 @@ It enters the queue and is tested like any other; the set is held, so that nothi
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
+from tidegate.config_updates.approve import approval_by, approve_entry, with_wait
 from tidegate.config_updates.audit_operator import audit_operator, subject_of
+from tidegate.config_updates.environment_rules import EnvironmentRules
 from tidegate.config_updates.hold import with_hold
 from tidegate.config_updates.queue.wake_worker import wake_worker
 from tidegate.config_updates.read_configuration import current_updates
@@ -14,7 +18,9 @@ from tidegate.config_updates.rules.answers import EntryDecision
 from tidegate.config_updates.rules.audit import Word
 from tidegate.config_updates.rules.entry import RETRIABLE, EntryKind, UpdateEntry, entry_id
 from tidegate.config_updates.rules.environment import EnvironmentState, Landed
+from tidegate.config_updates.rules.keeping import EntryApproval
 from tidegate.config_updates.rules.queue import MOST_OPEN, Hold
+from tidegate.deploys.rules.waiting import Override
 from tidegate.ports import Ports
 from tidegate.rules.decide_again import deciding_again
 
@@ -24,33 +30,67 @@ _SHORTEST = 7
 _LISTED = 5
 
 
-def roll_back(ports: Ports, repository: str, image_set: str, environment: str, by: str, to: str = "") -> EntryDecision:
+def roll_back(
+    ports: Ports, repository: str, image_set: str, environment: str, by: str, to: str = "", *, override: str = ""
+) -> EntryDecision:
     """Put an earlier image set of an environment into the queue, and hold the set.
+
+    Asking for the same again approves it, if it needs more approvals. ``override`` is an operator's reason to let it
+    pass freeze windows and missing approvals; the caller has checked that the person is one.
 
     ``to`` is the commit of the default branch with which that image set landed, or the beginning of it; without it, the
     one before the newest. Raise UnknownImageSet, UnknownEnvironment, and what ``current_updates`` raises. On Conflict
     or CloudUnavailable, call again.
     """
-    current_updates(ports, repository).environment(image_set, environment)
-    decision = deciding_again(lambda: _roll_back(ports, repository, (image_set, environment), by, to))
+    current = current_updates(ports, repository)
+    current.environment(image_set, environment)
+    rules = current.rules(image_set, environment)
+    asked = _Asked(rules, approval_by(ports, repository, rules, by), to, override)
+    decision = deciding_again(lambda: _roll_back(ports, repository, asked))
     if decision.done:
         wake_worker(ports, repository)
     return decision
 
 
-def _roll_back(ports: Ports, repository: str, place: tuple[str, str], by: str, to: str) -> EntryDecision:
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What somebody asks for, and their approval."""
+
+    rules: EnvironmentRules
+    approval: EntryApproval
+    to: str
+    overriding: str
+
+    @property
+    def override(self) -> Override | None:
+        return Override(self.approval.by, self.approval.at, self.overriding) if self.overriding else None
+
+
+def _roll_back(ports: Ports, repository: str, asked: _Asked) -> EntryDecision:
+    place, by = (asked.rules.image_set, asked.rules.name), asked.approval.by
     head, state = ports.config_updates.head(repository), ports.config_updates.environment(repository, *place)
-    found = _earlier(state, to)
+    found = _earlier(state, asked.to)
     if state.newest is None or not isinstance(found, Landed):
         return EntryDecision(False, str(found))
     entry = _entry(state, state.newest, found, by, ports)
+    entry = with_wait(ports, asked.rules, replace(entry, approvals=(asked.approval,), override=asked.override))
     known = ports.config_updates.entries(repository, [entry.id]).get(entry.id)
+    if known is not None and known.id in head.waiting and known.waits_for:
+        override = asked.override
+        return approve_entry(ports, head, asked.rules, known, asked.approval, override=override, word=Word.ROLLED_BACK)
     if known is not None:
         again = f" Retry it: tidegate updates retry {repository} {known.id}" if known.state in RETRIABLE else ""
         return EntryDecision(False, f"{known.by} asked for that before; it is {known.state.value}.{again}", known)
     if len(head.open) >= MOST_OPEN:
         return EntryDecision(False, f"The queue holds {MOST_OPEN} entries, which is the limit. Evict some first.")
-    audit_operator(ports, Word.ROLLED_BACK, head.repository, by, subject_of(entry), f"To {found.commit}.")
+    audit_operator(
+        ports,
+        Word.ROLLED_BACK,
+        head.repository,
+        by,
+        subject_of(entry),
+        f"To {found.commit}. {asked.overriding}".rstrip(),
+    )
     after = with_entry(head, entry)
     if head.set_state(entry.image_set).hold is None:
         reason = f"{entry.environment} is rolled back to {found.commit[:10]}."

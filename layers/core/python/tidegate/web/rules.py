@@ -73,7 +73,10 @@ class Rule:
 
     def right_for(self, given: Mapping[str, str]) -> Right:
         """Return what a request demands: only operators override what is required."""
-        return Right.OPERATE if self.at_gate and given.get("decision") == "override" else self.right
+        overrides = (self.at_gate and given.get("decision") == "override") or (
+            self.operation is Operation.ROLL_BACK and bool(given.get("override", "").strip())
+        )
+        return Right.OPERATE if overrides else self.right
 
 
 _FIELDS_OF_API = (("entry", "id"), ("set", "image_set"), ("environment", "environment"), ("target", "target"))

@@ -276,7 +276,8 @@ class UpdatesApi:
             given: Annotated[RollbackGiven, Body()],
         ) -> UpdateDone:
             access = _access(app)
-            return done(roll_back(ports, access.repository, image_set, environment, access.login, given.to))
+            what, override = (image_set, environment, access.login, given.to), given.override.strip()
+            return done(roll_back(ports, access.repository, *what, override=override))
 
     def _done(self, decision: Decision) -> UpdateDone:
         ensure_done(decision)

@@ -109,6 +109,11 @@ class RollbackGiven(Given):
         pattern=r"^([0-9a-f]{7,64})?$",
         description="The commit with which it landed, or its beginning; by default, the one before the newest",
     )
+    override: str = Field(
+        default="",
+        max_length=_LONGEST_REASON,
+        description="An operator's reason to pass freeze windows and missing approvals",
+    )
 
 
 class NothingGiven(Given):

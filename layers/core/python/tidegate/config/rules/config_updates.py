@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
+
+from tidegate.roots.rules.terms import Tagged
 
 #: Names of image sets, environments and targets: they become trailers of commits, and parts of addresses.
 NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,98}[A-Za-z0-9])?")
@@ -102,6 +105,16 @@ class Environment:
     soak: timedelta = timedelta()
     promote: Promote = Promote.AUTO
     line: int = 0
+
+
+def environment_tags(image_set: str, name: str, file: str) -> Tagged:
+    """Return what tag queries match of an environment: the tags of a root, and ``set:`` and ``environment:``.
+
+    Its name is ``SET/ENVIRONMENT``, its directory that of its file, and its stack has the name of the image set.
+    """
+    directory = posixpath.dirname(file) or "."
+    own = (f"dir:{directory}", f"name:{image_set}/{name}", f"stack_name:{image_set}")
+    return Tagged(directory, frozenset((*own, f"set:{image_set}", f"environment:{name}")))
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,6 +58,7 @@ def _enqueue(ports: Ports, promotion: Promotion) -> str:
         sequence=source.sequence,
         source_sha=promotion.commit,
         source_environment=promotion.environment,
+        approvals=promotion.approvals,
     )
     waiting = replace(head, waiting=(*head.waiting, identifier), asked=True).about(identifier)
     store.commit(head, waiting, entries=[entry])

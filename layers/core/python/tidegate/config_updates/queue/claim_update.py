@@ -7,12 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
+from tidegate.config.loaded import LoadedConfiguration
 from tidegate.config.rules.config_updates import ConfigUpdates, Environment
+from tidegate.config_updates.environment_rules import kept_by, rules_of
 from tidegate.config_updates.queue.push_replay import finish_replay
-from tidegate.config_updates.read_configuration import default_branch_of, load_updates
+from tidegate.config_updates.read_configuration import default_branch_of, load_file
 from tidegate.config_updates.rules.entry import EntryState, UpdateEntry
 from tidegate.config_updates.rules.environment import BY_HAND, EnvironmentState, Landed
 from tidegate.config_updates.rules.image_set import identity_of
+from tidegate.config_updates.rules.keeping import Kept
 from tidegate.config_updates.rules.queue import (
     LOOK_AGAIN,
     MOST_ROUNDS,
@@ -129,7 +132,7 @@ class _Look:
         """
         ports, repository = self.ports, self.head.repository
         refs = self._refs()
-        updates = load_updates(ports, repository, refs.default)
+        loaded, updates = load_file(ports, repository, refs.default)
         if problem := updates.branch_problem(self.head.default_branch):
             raise UnusableBranch(problem)
         if updates.auto_branch != self.head.auto_branch:
@@ -143,7 +146,31 @@ class _Look:
             self._record_commits_by_hand(refs, updates)
         self.head, evicted = close_evicted(self.head, open_, ports.clock.now())
         self.entries += evicted
-        return Seen(refs, updates, open_, self._verdicts(updates), ports.clock.now(), _new_job())
+        kept = self._kept(loaded, updates, open_)
+        until = min((each.until for each in kept.values() if each.until), default=None)
+        verdicts = self._verdicts(updates)
+        return Seen(refs, updates, open_, verdicts, ports.clock.now(), _new_job(), frozenset(kept), until)
+
+    def _kept(
+        self, loaded: LoadedConfiguration, updates: ConfigUpdates, open_: Mapping[str, UpdateEntry]
+    ) -> Mapping[str, Kept]:
+        """Return which entries may not be on the auto branch, and record why they wait.
+
+        What is there already was approved before: only a freeze window takes it off again.
+        """
+        now, kept = self.ports.clock.now(), {}
+        stacked = {each.entry for each in self.head.stack}
+        for each in self.head.open:
+            entry = open_[each]
+            rules = rules_of(loaded, updates, *entry.place)
+            frozen = Kept() if entry.override else rules.frozen(now)
+            found = frozen if each in stacked else kept_by(rules, entry, now)
+            if found.reason:
+                kept[each] = found
+            if found.reason != entry.waits_for:
+                self.entries.append(replace(entry, waits_for=found.reason))
+                self.head = self.head.about(each)
+        return kept
 
     def _refs(self) -> Refs:
         ports, head = self.ports, self.head

@@ -127,9 +127,9 @@ def _applied(
             continue
         stack.append(_on_auto(outcome, before.get(outcome.id), now))
         if entry.state is not EntryState.TESTING:
-            saved.append(replace(entry, state=EntryState.TESTING, commit=outcome.sha))
+            saved.append(replace(entry, state=EntryState.TESTING, commit=outcome.sha, waits_for=""))
     seen = {each.id for each in saved if each.ended_at} | {each.entry for each in stack}
-    # Those that the time did not suffice for wait again, and those whose set was held.
+    # Those that the time did not suffice for wait again, and those that a hold or a freeze window keeps.
     off = (entries[each.entry] for each in head.stack if each.entry not in seen)
     saved += [replace(each, state=EntryState.QUEUED, commit="") for each in off]
     waiting = tuple(each for each in head.open if each not in seen)

@@ -97,7 +97,7 @@ def waits_for(head: UpdateHead, entry: UpdateEntry) -> str:
         return f"It waits until somebody resumes the queue, which {head.pause.by} has paused."
     if hold is not None and entry.kind is not EntryKind.ROLLBACK:
         return f"It waits until somebody releases {entry.image_set}, which {hold.by} holds: {hold.reason}"
-    return ""
+    return entry.waits_for
 
 
 def with_entry(head: UpdateHead, entry: UpdateEntry) -> UpdateHead:

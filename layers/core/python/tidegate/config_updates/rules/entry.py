@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from tidegate.config_updates.rules.keeping import EntryApproval
+from tidegate.deploys.rules.waiting import Override
+
 #: Characters of an entry's id: 130 bits, in letters and digits that commits may carry as a trailer.
 _ID_LENGTH = 26
 _ALPHABET = "0123456789abcdefghijklmnopqrstuv"
@@ -49,7 +52,8 @@ class UpdateEntry:
     announcements of a set. ``images`` is the digest of the announced image set, whose text ``images_key`` stores.
     ``source_sha`` and ``source_environment`` are what a promotion or rollback copies. ``attempt`` counts retries.
     ``commit`` is the last commit that was made for it, ``covered`` tells that it landed below one that passed although
-    it had failed itself. ``identity`` is that of the file that the commit holds.
+    it had failed itself. ``identity`` is that of the file that the commit holds. ``waits_for`` says which freeze window
+    or missing approvals keep it in the queue; ``override`` is an operator's word that it goes on nevertheless.
     """
 
     id: str
@@ -72,6 +76,9 @@ class UpdateEntry:
     identity: str = ""
     covered: bool = False
     ended_at: datetime | None = None
+    approvals: tuple[EntryApproval, ...] = ()
+    override: Override | None = None
+    waits_for: str = ""
 
     @property
     def is_ended(self) -> bool:

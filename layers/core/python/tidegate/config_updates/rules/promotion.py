@@ -15,6 +15,7 @@ from tidegate.config.rules.config_updates import (
 from tidegate.config_updates.rules.entry import EntryKind, EntryState, UpdateEntry
 from tidegate.config_updates.rules.environment import EnvironmentState, Standing
 from tidegate.config_updates.rules.fan_in import Progress, Rollout, rollout_of
+from tidegate.config_updates.rules.keeping import EntryApproval
 
 #: How long targets may take before people are told: a sync of Argo CD starts within 3 minutes, one of Flux within 10,
 #: and a rollout that takes longer than the rest of an hour is rare enough to be looked at.
@@ -59,9 +60,9 @@ class Promotion:
     """One execution of the machine ``promotion``: an entry in its environment, with the chain that it started with.
 
     ``token`` is the task token of the stage's wait, whose attempt ``token_attempt`` sorts. ``commit`` and ``identity``
-    are set once it has landed. ``file`` is empty while the chain could not be
-    read. ``approved_by`` is who promoted it by hand. ``failed`` tells that a target failed.
-    ``restarts`` counts the executions before this one that ended too early.
+    are set once it has landed. ``file`` is empty while the chain could not be read. ``approved_by`` is who promoted it
+    by hand, ``approvals`` are those of all who did. ``failed`` tells that a target failed. ``restarts`` counts the
+    executions before this one that ended too early.
     """
 
     repository: str
@@ -84,6 +85,7 @@ class Promotion:
     stalled: bool = False
     failed: bool = False
     approved_by: str = ""
+    approvals: tuple[EntryApproval, ...] = ()
     reason: str = ""
     restarts: int = 0
 

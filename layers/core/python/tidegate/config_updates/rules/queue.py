@@ -50,6 +50,12 @@ class Why(StrEnum):
     EVICT = "evict"
 
 
+_MISFITS = {
+    Why.ALIGN: "The auto branch does not follow the default branch.",
+    Why.APPLY: "What a hold or a freeze window covers leaves the auto branch.",
+}
+
+
 class UpdateStep(StrEnum):
     """What the worker does next. The values are the machine's words."""
 
@@ -250,6 +256,9 @@ class Refs:
 class Seen:
     """What a decision rests on: the branches, the default branch's configuration, the open entries by id, the verdicts
     of the stacked commits by entry, the time, and a new id for a job.
+
+    ``kept`` are the entries that a freeze window or missing approvals keep off the auto branch, ``until`` is when the
+    first of these windows ends.
     """
 
     refs: Refs
@@ -258,6 +267,8 @@ class Seen:
     verdicts: Mapping[str, CommitVerdict]
     now: datetime
     job: str
+    kept: frozenset[str] = frozenset()
+    until: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,10 +289,8 @@ def decide_move(head: UpdateHead, seen: Seen) -> NextMove:
         return stopped
     head = _marked(_judged(head, seen.verdicts))
     landing, evicted = _landing(head, seen.updates), _evicted_by_hand(head)
-    held = any(_is_held(head, seen.entries[each.entry]) for each in head.stack)
-    if held or seen.refs.default != head.base or seen.refs.auto != head.auto or not seen.refs.auto:
-        what = "has an image set that is held" if held else "does not follow the default branch"
-        return _replay(head, seen, Why.ALIGN, f"The auto branch {what}.", evicted)
+    if (why := _misfit(head, seen)) is not None:
+        return _replay(head, seen, why, _MISFITS[why], evicted)
     if landing.move is Move.LAND:
         land = next(each for each in head.stack if each.entry == landing.entry)
         return NextMove(UpdateStep.LAND, landing.reason, head, land=land, covered=landing.covered)
@@ -289,7 +298,17 @@ def decide_move(head: UpdateHead, seen: Seen) -> NextMove:
         return _replay(head, seen, Why.EVICT, landing.reason, landing.entry)
     if _entering(head, seen) or superseded(head, seen.updates, seen.entries):
         return _replay(head, seen, Why.APPLY, "Image sets wait.")
-    return NextMove(UpdateStep.WAIT, landing.reason, head, wait=_wait(head, seen.updates.check_timeouts, seen.now))
+    wait = _wait(head, seen.updates.check_timeouts, seen.now)
+    if seen.until is not None:
+        wait = min(wait, max(seen.until - seen.now, timedelta(seconds=1)))
+    return NextMove(UpdateStep.WAIT, landing.reason, head, wait=wait)
+
+
+def _misfit(head: UpdateHead, seen: Seen) -> Why | None:
+    """Return why the auto branch cannot stay as it is, whatever the checks say; None if it can."""
+    if seen.refs.default != head.base or seen.refs.auto != head.auto or not seen.refs.auto:
+        return Why.ALIGN
+    return Why.APPLY if any(_is_kept(head, seen, each.entry) for each in head.stack) else None
 
 
 def _stopped(head: UpdateHead, seen: Seen) -> NextMove | None:
@@ -362,19 +381,21 @@ def most_stacked(required: Sequence[RequiredCheck]) -> int:
 
 
 def _entering(head: UpdateHead, seen: Seen) -> tuple[str, ...]:
-    """Return the waiting entries that no hold keeps back and no newer one supersedes, as many as the branch takes."""
+    """Return the waiting entries that nothing keeps back and no newer one supersedes, as many as the branch takes."""
     old = superseded(head, seen.updates, seen.entries)
     entering = (
         each
         for each in head.waiting
-        if each not in old and not _eviction(head, each) and not _is_held(head, seen.entries[each])
+        if each not in old and not _eviction(head, each) and not _is_kept(head, seen, each)
     )
     return tuple(islice(entering, max(0, most_stacked(seen.updates.required_checks) - len(head.stack))))
 
 
-def _is_held(head: UpdateHead, entry: UpdateEntry) -> bool:
-    """Tell whether an entry waits until somebody releases its set, also if it was on the auto branch before."""
-    return entry.kind is not EntryKind.ROLLBACK and head.set_state(entry.image_set).hold is not None
+def _is_kept(head: UpdateHead, seen: Seen, entry: str) -> bool:
+    """Tell whether a hold, a freeze window or a missing approval keeps an entry off the auto branch."""
+    one = seen.entries[entry]
+    held = one.kind is not EntryKind.ROLLBACK and head.set_state(one.image_set).hold is not None
+    return held or entry in seen.kept
 
 
 def superseded(head: UpdateHead, updates: ConfigUpdates, entries: Mapping[str, UpdateEntry]) -> tuple[str, ...]:
@@ -397,10 +418,9 @@ def superseded(head: UpdateHead, updates: ConfigUpdates, entries: Mapping[str, U
 def _replay(head: UpdateHead, seen: Seen, why: Why, reason: str, evicted: str = "") -> NextMove:
     """Return a replay: of the new entries on top of the auto branch, if nothing on it changes; otherwise of all."""
     old, entering = superseded(head, seen.updates, seen.entries), _entering(head, seen)
+    leaves = {evicted, *old}
     stays = tuple(
-        each.entry
-        for each in head.stack
-        if each.entry != evicted and each.entry not in old and not _is_held(head, seen.entries[each.entry])
+        each.entry for each in head.stack if each.entry not in leaves and not _is_kept(head, seen, each.entry)
     )
     refs = seen.refs
     if why is Why.APPLY and len(stays) == len(head.stack):

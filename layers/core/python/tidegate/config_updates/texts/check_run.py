@@ -106,6 +106,19 @@ def render_replaced(entry: UpdateEntry, old: str, new: str) -> CheckRun:
     )
 
 
+def render_taken_off(entry: UpdateEntry, sha: str) -> CheckRun:
+    """Return the last content of the check run on the commit of an entry that waits in the queue again."""
+    return CheckRun(
+        name=CHECK_RUN,
+        sha=sha,
+        external_id=external_id(entry.id, sha),
+        status="completed",
+        conclusion=Conclusion.NEUTRAL,
+        title="Waits in the queue again",
+        summary=f"It left the auto branch, and will be tested as another commit. {escaped(entry.waits_for)}".rstrip(),
+    )
+
+
 def _asked(entry: UpdateEntry) -> str:
     by = f" by {code(entry.by)}" if entry.by else ""
     words = {EntryKind.ANNOUNCEMENT: "announced", EntryKind.PROMOTION: "promoted", EntryKind.ROLLBACK: "rolled back"}
