@@ -93,7 +93,7 @@ def test_a_held_image_set_does_not_land_although_it_passes(worker: Worker) -> No
     worker.until_waiting()
     hold_set(worker.ports, CONFIG, "shop", "operator", "Broken.")
     worker.checked(entry, "success")
-    assert worker.until_waiting() == ["align"]
+    assert worker.until_waiting() == ["apply"]
     assert (worker.at("main"), worker.head.waiting) == ("m1", (entry,))
 
 

@@ -120,11 +120,11 @@ def test_a_rollback_needs_the_approvals_of_its_environment_and_an_announcement_d
     made = roll_back(worker.ports, CONFIG, "shop", "staging", "alice")
     assert made.reason.endswith("It needs 2 approvals, and has 1 (by alice).")
     worker.until_waiting()
-    assert worker.head.waiting == (made.entry.id,)
+    assert worker.head.waiting == (announced, made.entry.id)
     assert roll_back(worker.ports, CONFIG, "shop", "staging", "bob").reason == "bob approves it."
     wake_worker(worker.ports, CONFIG)
     worker.until_waiting()
-    assert worker.head.waiting == ()
+    assert worker.head.waiting == (announced,)  # The set is held, since it is rolled back.
 
 
 PRODUCTION = f"""{THREE}apply_requirements:

@@ -131,7 +131,7 @@ def _applied(
     seen = {each.id for each in saved if each.ended_at} | {each.entry for each in stack}
     # Those that the time did not suffice for wait again, and those that a hold or a freeze window keeps.
     off = (entries[each.entry] for each in head.stack if each.entry not in seen)
-    saved += [replace(each, state=EntryState.QUEUED, commit="") for each in off]
+    saved += [replace(each, state=EntryState.QUEUED) for each in off]
     waiting = tuple(each for each in head.open if each not in seen)
     after = replace(
         head,
