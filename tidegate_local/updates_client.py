@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any
 
 import httpx
@@ -43,6 +44,16 @@ class UpdatesClient:
         run = str(number if run_number is None else run_number)
         token = self.forge.job_token(self.app, app_sha, self.api_url, run_number=run)
         return self.call("PUT", f"/sets/{image_set}/images/{app_sha}", token, images(services, number))
+
+    def is_known(self, by: str) -> bool:
+        """Tell whether the installation has heard of the repository's first push."""
+        try:
+            self.call("GET", "/sets", by)
+        except ApiAnswered as refused:
+            if refused.status != HTTPStatus.NOT_FOUND:
+                raise
+            return False
+        return True
 
     def new_target_token(self, image_set: str, target: str, by: str) -> str:
         """Return a new token of a target; ``by`` is the token of somebody who may write."""

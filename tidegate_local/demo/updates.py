@@ -83,6 +83,7 @@ class Updates:
         }
         self._forge.push(APP, {"README.md": "# Shop\n"}, "Begin")
         self._forge.push(CONFIG, {**files, "tidegate.yaml": FILE}, "Begin")
+        awaited(lambda: self._api.is_known(self._operator) or None, "The webhook of the first push")
         for target in (each for targets in TARGETS.values() for each in targets):
             self._tokens[target] = self._api.new_target_token(SET, target, self._operator)
         self._stage.say(f"maintainer pushed [bold]{CONFIG}[/]: {self._stage.forge.url}/{CONFIG}")

@@ -353,8 +353,7 @@ class ImageSetSection(Section):
 class ConfigUpdatesSection(Section):
     """How images get into a config repository, and from environment to environment.
 
-    Config updates are under construction: Tidegate validates this section and does nothing else with it. Only the
-    default branch's file counts.
+    Only the default branch's file counts.
     """
 
     auto_branch: Annotated[

@@ -142,8 +142,7 @@ class Configuration(Section):
         ConfigUpdatesSection | None,
         BeforeValidator(empty_if_absent, json_schema_input_type=ConfigUpdatesSection),
         Field(
-            description="How images get into a config repository. Config updates are under construction: Tidegate "
-            "validates this section and does nothing else with it."
+            description="How images get into a config repository, and from environment to environment."
         ),
     ] = None
 
