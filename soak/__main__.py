@@ -41,7 +41,8 @@ def main(arguments: list[str]) -> int:
             lambda told, harness: _progress(status, began, told, harness, console if given.verbose else None)
         )
     record = BUILD / f"soak-{seed}.json"
-    record.write_text(f"[{','.join(history.to_json() for history in outcome.histories)}]", encoding="utf-8")
+    told = ",".join(history.to_json() for history in (*outcome.histories, outcome.updates))
+    record.write_text(f"[{told}]", encoding="utf-8")
     show(outcome, console)
     console.print(
         f"history: {record}; to repeat: make soak SEED={seed} ROOTS={given.roots} MINUTES={given.minutes:g} "

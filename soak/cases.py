@@ -9,6 +9,7 @@ from soak.gate_rules import awaited
 from soak.history import Audit, History
 from soak.plan_rules import FARGATE, doubled, lost, moved, on_lambda
 from soak.pull_rules import refused
+from soak.update_rules import ConfigHistory, covered, landed, made_anew
 from soak.violation import CUTS, OUTAGES, begun, changed_roots, has_ended, is_on_branch, may_leave
 
 #: Troubles that lose a message, a process or an execution on the way.
@@ -24,15 +25,17 @@ class Case:
     count: int
 
 
-def cases(histories: Iterable[History], plan_runner: str = FARGATE) -> list[Case]:
+def cases(histories: Iterable[History], plan_runner: str = FARGATE, updates: ConfigHistory | None = None) -> list[Case]:
     """Return every situation, with how often it was there in all these histories.
 
-    Those of Lambda are asked for where plans begin on it.
+    Those of Lambda are asked for where plans begin on it, those of config updates where there is a history of them.
     """
     every = list(histories)
     counted = [Case(rule, what, sum(count(one) for one in every)) for rule, what, count in _SITUATIONS]
     struck = every[0].struck if every else {}
     counted += [Case(rule, what, sum(struck.get(name, 0) for name in names)) for rule, what, names in _TROUBLES]
+    if updates is not None:
+        counted += [Case("updates", what, count(updates)) for what, count in _UPDATES]
     if plan_runner == FARGATE:
         return counted
     return counted + [Case(rule, what, sum(count(one) for one in every)) for rule, what, count in _ON_LAMBDA]
@@ -138,6 +141,20 @@ _SITUATIONS: tuple[tuple[str, str, Callable[[History], int]], ...] = (
     ),
     ("9", "a drifted root was checked", lambda history: sum(len(look.drifted) for look in history.looks)),
     ("gates", "an apply depended on others of its change", awaited),
+)
+#: What there is to see of a config repository.
+_UPDATES: tuple[tuple[str, Callable[[ConfigHistory], int]], ...] = (
+    ("an announced image set landed", lambda history: landed(history, "new images published")),
+    ("a promotion landed", lambda history: landed(history, "promotion")),
+    ("an entry was evicted", lambda history: sum(each.state == "evicted" for each in history.accepted)),
+    ("an entry was made anew", made_anew),
+    ("a failed entry landed below one that passed", covered),
+    ("a check was cancelled", lambda history: sum(each.conclusion == "cancelled" for each in history.reports)),
+    ("a person pushed to the default branch", lambda history: history.by_hand),
+    (
+        "images were announced while their set was held",
+        lambda history: sum(one.since <= each.at <= one.until for one in history.held for each in history.accepted),
+    ),
 )
 #: What there is to see where plans begin on Lambda.
 _ON_LAMBDA: tuple[tuple[str, str, Callable[[History], int]], ...] = (

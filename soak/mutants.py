@@ -7,6 +7,7 @@ from pathlib import Path
 
 _CORE = "layers/core/python/tidegate"
 _QUEUE, _ENSURE = f"{_CORE}/deploys/rules/queue.py", f"{_CORE}/deploys/queue/ensure_worker.py"
+_UPDATES = f"{_CORE}/config_updates"
 _NOBODY_WAKES = (_ENSURE, "        _wake(ports, head.token)", "        pass")
 _NOBODY_LOOKS = (
     f"{_CORE}/reconciler/start_workers.py",
@@ -28,10 +29,12 @@ class DoesNotApply(Exception):
 class Mutant:
     """A broken product: the rule that it breaks, in words how, and the replacements (file, old text, new text).
 
+    ``rule`` is a number of the design, or "updates" for one of config repositories.
+
     A soak of a few ``roots`` does more of what ``focus`` names, for ``minutes``: what is lost shows when all rests.
     """
 
-    rule: int
+    rule: int | str
     what: str
     edits: tuple[tuple[str, str, str], ...]
     focus: tuple[str, ...] = ()
@@ -189,5 +192,89 @@ MUTANTS = (
             ),
         ),
         ("open pull request",),
+    ),
+    Mutant(
+        "updates",
+        "a required check counts from any App",
+        ((f"{_UPDATES}/rules/verdicts.py", "        if report.app != check.app:", "        if not check.app:"),),
+        ("judge", "announce images"),
+        minutes=3,
+    ),
+    Mutant(
+        "updates",
+        "a cancelled check is a failure",
+        (
+            (
+                f"{_UPDATES}/rules/verdicts.py",
+                '_FAILED = frozenset({"failure", "error"})',
+                '_FAILED = frozenset({"failure", "error", "cancelled", "stale"})',
+            ),
+        ),
+        ("judge", "announce images"),
+        minutes=2,
+    ),
+    Mutant(
+        "updates",
+        "a failed entry is evicted while one below it is open",
+        (
+            (
+                f"{_UPDATES}/rules/landing.py",
+                "    if failed == 0:\n",
+                "    if failed < len(entries):\n",
+            ),
+            (
+                f"{_UPDATES}/rules/landing.py",
+                '"It is the lowest failed entry.", entries[0].id',
+                '"It is the lowest failed entry.", entries[failed].id',
+            ),
+        ),
+        ("judge", "announce several"),
+        minutes=4,
+    ),
+    Mutant(
+        "updates",
+        "a held image set takes new images",
+        (
+            (
+                f"{_UPDATES}/rules/queue.py",
+                "or not head.set_state(seen.entries[each].image_set).hold)",
+                "or seen)",
+            ),
+        ),
+        ("hold set", "announce images", "judge all"),
+        minutes=3,
+    ),
+    Mutant(
+        "updates",
+        "a promotion skips an environment",
+        (
+            (
+                f"{_UPDATES}/rules/promotion.py",
+                "        following = NextEnvironment(\n            known[at + 1].name,",
+                "        following = NextEnvironment(\n            known[-1].name,",
+            ),
+        ),
+        ("announce images", "judge all", "report all"),
+        minutes=3,
+    ),
+    Mutant(
+        "updates",
+        "a slow build replaces a newer one",
+        ((f"{_UPDATES}/rules/announcing.py", "    if entry.sequence < newest:", "    if entry.sequence < 0:"),),
+        ("announce late", "announce images", "judge all"),
+        minutes=3,
+    ),
+    Mutant(
+        "updates",
+        "entries are forgotten whose replay was cut short",
+        (
+            (
+                f"{_UPDATES}/rules/queue.py",
+                "return replace(head, replaying=None, blocked=blocked, refusals=",
+                "return replace(head, replaying=None, waiting=(), blocked=blocked, refusals=",
+            ),
+        ),
+        ("runner is killed", "announce several", "judge all"),
+        minutes=3,
     ),
 )

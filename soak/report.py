@@ -12,6 +12,7 @@ from rich.table import Table
 from soak.cases import Case, cases
 from soak.history import History
 from soak.plan_rules import FARGATE
+from soak.update_rules import ConfigHistory
 from soak.violation import Violation
 
 #: Violations to print for each rule.
@@ -32,6 +33,7 @@ class Outcome:
     left: tuple[str, ...] = ()
     complaints: Mapping[str, int] = field(default_factory=dict)
     plan_runner: str = FARGATE
+    updates: ConfigHistory = field(default_factory=ConfigHistory)
 
     @property
     def ends(self) -> Counter[str]:
@@ -42,7 +44,7 @@ class Outcome:
     @property
     def cases(self) -> list[Case]:
         """Return how often each situation was there in which a broken rule would have been seen."""
-        return cases(self.histories, self.plan_runner)
+        return cases(self.histories, self.plan_runner, self.updates)
 
 
 def show(outcome: Outcome, console: Console) -> None:
@@ -51,6 +53,7 @@ def show(outcome: Outcome, console: Console) -> None:
         ("events", outcome.events),
         ("faults injected", outcome.troubles),
         ("deployments by result", outcome.ends),
+        ("announced image sets by result", Counter(each.state or "open" for each in outcome.updates.accepted)),
         ("audit messages", Counter(audit.state for history in outcome.histories for audit in history.audits)),
     ):
         console.print(_table(heading, counted))
@@ -63,7 +66,7 @@ def show(outcome: Outcome, console: Console) -> None:
     console.print(
         f"seed {outcome.seed}, {outcome.seconds:.0f} s: {sum(outcome.events.values())} events, "
         f"{sum(outcome.troubles.values())} faults, {pushes} pushes, "
-        f"{sum(outcome.ends.values())} deployments, {states} states, "
+        f"{sum(outcome.ends.values())} deployments, {states} states, {len(outcome.updates.main)} config commits, "
         f"[bold]{len(outcome.violations)} violations[/]"
     )
     if not outcome.settled:

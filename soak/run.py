@@ -7,7 +7,7 @@ import random
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,6 +25,8 @@ from soak.settle import end_trouble, settle, unfinished
 from soak.stacks import POLICY, POLICY_FILE, RULES, configuration, names
 from soak.table import reconcile
 from soak.trouble import TROUBLE
+from soak.update_rules import broken_updates, check_updates
+from soak.updates import UPDATES, ConfigRepository
 from soak.violation import Violation
 from soak.work import PUSHES, WORK, Event, decide_all
 from tidegate_local.client import LocalCloud
@@ -41,6 +43,11 @@ LIMITS = {
         "Apply": {"HeartbeatSeconds": 30},
     },
     "deploy": {"Wait for a revision or an unlock": {"TimeoutSeconds": 20}},
+    "config_update": {
+        "Start a runner for the repository's commands": {"TimeoutSeconds": 60},
+        "Run the repository's commands": {"HeartbeatSeconds": 30},
+        "Wait for an image set, a verdict or a report": {"TimeoutSeconds": 20},
+    },
 }
 #: Whose members may deploy by hand through the API.
 CONTEXT = {"operators_team": "acme/platform"}
@@ -50,8 +57,10 @@ _COMES_BACK = 30
 _RECONCILES = 20.0
 #: One event in so many is trouble.
 _TROUBLE_IN = 3
-#: One repository has more of all that happens: a queue has to be busy.
-_SHARES = (3, 1)
+#: One repository has more of all that happens: a queue has to be busy. The last share is the config repository's.
+_SHARES = (3, 1, 2)
+#: Those of a soak that is focused on it.
+_FOCUSED = (1, 1, 8)
 #: What a soak is focused on happens so many times as often.
 _FOCUS = 8
 #: Seconds between two checks of one that stops at the first broken rule.
@@ -81,31 +90,38 @@ class Soak:
         """Do it and return how it went."""
         began = time.monotonic()
         with self._harnesses() as harnesses:
+            first = harnesses[0]
             for harness in harnesses:
                 _begin(harness)
-            found = self._stir(harnesses, began + self.seconds, progress)
-            first, settled = harnesses[0], not found
+            updates = ConfigRepository(first.cloud, first.chance, first.clone.place.parents[1] / "config")
+            updates.begin()
+            found = self._stir(harnesses, updates, began + self.seconds, progress)
+            settled = not found
             if found:
                 end_trouble(harnesses)
             else:
                 settled = settle(
-                    harnesses, self.idle_limit, lambda left: progress(f"waiting for open work: {left}", first)
+                    harnesses, updates, self.idle_limit, lambda left: progress(f"waiting for open work: {left}", first)
                 )
-            left = unfinished(harnesses)
+            left = unfinished(harnesses, updates)
             if settled:
                 look_at_last(harnesses, self.idle_limit)
             histories = tuple(recorded(harness) if found else observe(harness) for harness in harnesses)
+            of_updates = updates.history() if found else updates.observed()
             return Outcome(
                 seed=self.seed,
                 seconds=time.monotonic() - began,
                 histories=histories,
                 events=first.done,
                 troubles=first.struck,
-                violations=tuple(found or (each for history in histories for each in check(history))),
+                violations=tuple(
+                    found or [*(each for history in histories for each in check(history)), *check_updates(of_updates)]
+                ),
                 settled=settled,
                 left=tuple(left),
                 complaints=complaints(first),
                 plan_runner=self.plan_runner,
+                updates=of_updates,
             )
 
     @contextmanager
@@ -135,7 +151,9 @@ class Soak:
                 harnesses.append(replace(harness, done=done, struck=struck, outages=outages, cuts=cuts))
             yield harnesses
 
-    def _stir(self, harnesses: list[Harness], until: float, progress: Progress) -> list[Violation]:
+    def _stir(
+        self, harnesses: list[Harness], updates: ConfigRepository, until: float, progress: Progress
+    ) -> list[Violation]:
         """Let one thing after another happen until the time is over, and something was done and something went wrong.
 
         Return what is broken for sure if it stops at the first of that, else nothing.
@@ -143,31 +161,42 @@ class Soak:
         first, checked = harnesses[0], time.monotonic()
         reconciled = checked
         while time.monotonic() < until or not (first.done and first.struck):
-            harness = first.chance.choices(harnesses, _SHARES)[0]
-            harness.look()
+            (chosen,) = first.chance.choices([*harnesses, updates], self._shares())
+            chosen.look()
             for _ in range(first.chance.randint(1, _MOST_AT_ONCE)):
-                self._happen(harness, progress)
+                self._happen(chosen, first, progress)
             if time.monotonic() - reconciled > _RECONCILES:
                 reconcile(first)
                 reconciled = time.monotonic()
             time.sleep(first.chance.uniform(0, _LONGEST_PAUSE))
             if self.stop_at_first and time.monotonic() - checked > _BETWEEN_CHECKS:
-                if found := [each for one in harnesses for each in _broken_for_sure(one)]:
+                found = [each for one in harnesses for each in _broken_for_sure(one)]
+                updates.look()
+                if found or (found := broken_updates(updates.history())):
                     return found
                 checked = time.monotonic()
         return []
 
-    def _happen(self, harness: Harness, progress: Progress) -> None:
-        trouble = harness.chance.randrange(_TROUBLE_IN) == 0
-        kinds, counted = (self._troubles(), harness.struck) if trouble else (WORK, harness.done)
+    def _happen(self, chosen: Harness | ConfigRepository, first: Harness, progress: Progress) -> None:
+        """Let something happen to a repository, or something go wrong, which may strike all of them."""
+        harness = chosen if isinstance(chosen, Harness) else first
+        trouble = first.chance.randrange(_TROUBLE_IN) == 0
+        kinds: Sequence[tuple[Callable[..., str | None], int]]
+        if trouble:
+            kinds = self._troubles()
+        else:
+            kinds = WORK if isinstance(chosen, Harness) else UPDATES
         weights = [weight * (_FOCUS if _name(kind) in self.focus else 1) for kind, weight in kinds]
-        event = harness.chance.choices([kind for kind, _ in kinds], weights)[0]
+        (event,) = first.chance.choices([kind for kind, _ in kinds], weights)
         if event in PUSHES and harness.is_crowded():
             event = decide_all
-        told = event(harness)
+        told = event(harness if trouble else chosen)
         if told is not None:
-            counted[_name(event)] += 1
+            (first.struck if trouble else first.done)[_name(event)] += 1
             progress(f"{_name(event)} {told}", harness)
+
+    def _shares(self) -> tuple[int, ...]:
+        return _SHARES if {_name(kind) for kind, _ in UPDATES}.isdisjoint(self.focus) else _FOCUSED
 
     def _troubles(self) -> tuple[tuple[Event, int], ...]:
         return TROUBLE if self.plan_runner == FARGATE else (*TROUBLE, *lambda_plans.TROUBLE_ON_LAMBDA)
@@ -202,5 +231,5 @@ def _begin(harness: Harness) -> None:
     harness.clone.push()
 
 
-def _name(event: Event) -> str:
+def _name(event: Callable[..., str | None]) -> str:
     return getattr(event, "__name__", "event").replace("_", " ")

@@ -11,6 +11,7 @@ from soak.observe import checks_of, commits_of, recorded
 from soak.pull_rules import unanswered_pulls
 from soak.table import held, reconcile
 from soak.trouble import PUBLISH_ATTEMPTS
+from soak.updates import ConfigRepository
 from soak.violation import CUTS, OUTAGES, changed_roots, is_answered
 from soak.work import decide_all
 
@@ -20,7 +21,9 @@ _PAUSE, _STILL = 1.0, 4.0
 _BUSY, _FREE = 60.0, 10.0
 
 
-def settle(harnesses: list[Harness], idle_limit: float, progress: Callable[[str], None]) -> bool:
+def settle(
+    harnesses: list[Harness], updates: ConfigRepository, idle_limit: float, progress: Callable[[str], None]
+) -> bool:
     """End all trouble and decide whatever waits. Tell whether everything became idle.
 
     Whatever it takes, it may take, as long as something moves at least every ``idle_limit`` seconds.
@@ -34,7 +37,9 @@ def settle(harnesses: list[Harness], idle_limit: float, progress: Callable[[str]
         for harness in harnesses:
             harness.look([push.after for push in harness.clone.pushes] + harness.clone.branches)
             decide_all(harness)
-        left, now = unfinished(harnesses), "".join(_picture(harness) for harness in harnesses)
+        updates.decide()
+        left = unfinished(harnesses, updates)
+        now = "".join([*(_picture(harness) for harness in harnesses), updates.picture()])
         progress("; ".join(left))
         moved, before = (moved if now == before else time.monotonic()), now
         still_since = None if left else still_since or time.monotonic()
@@ -58,7 +63,7 @@ def _picture(harness: Harness) -> str:
     return "".join(f"{number} {run['output']['title']}" for number, run in sorted(harness.board.items()))
 
 
-def unfinished(harnesses: list[Harness]) -> list[str]:
+def unfinished(harnesses: list[Harness], updates: ConfigRepository) -> list[str]:
     """Return what still moves, or should: in a few words each."""
     first = harnesses[0]
     counted = {
@@ -72,7 +77,7 @@ def unfinished(harnesses: list[Harness]) -> list[str]:
         "concurrency slots in use or waited for": held(first),
     }
     counted |= {f"messages in {name}": _messages(first, url) for name, url in _queues(first).items()}
-    return [f"{count} {what}" for what, count in counted.items() if count]
+    return [*(f"{count} {what}" for what, count in counted.items() if count), *updates.unfinished()]
 
 
 def _unanswered(harness: Harness) -> list[tuple[str, str]]:

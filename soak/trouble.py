@@ -26,6 +26,7 @@ _CALLED = (
     ("POST", ".*/check-runs"),
     ("PATCH", ".*/check-runs/[0-9]+"),
     ("GET", ".*/compare/.*"),
+    ("POST", "/api/graphql/.*"),
     ("GET", ".*/collaborators/.*"),
 )
 

@@ -8,6 +8,7 @@ import pytest
 
 from soak.mutants import MUTANTS, DoesNotApply, Mutant
 from soak.trouble import TROUBLE
+from soak.updates import UPDATES
 from soak.work import WORK
 
 TOP = Path(__file__).parents[2]
@@ -27,7 +28,7 @@ def test_a_mutant_changes_the_product_as_it_is(mutant, tmp_path):
 
 
 def test_each_rule_that_a_soak_sees_broken_has_a_mutant():
-    assert {mutant.rule for mutant in MUTANTS} == {1, 2, 3, 4, 5, 6, 7, 9}
+    assert {mutant.rule for mutant in MUTANTS} == {1, 2, 3, 4, 5, 6, 7, 9, "updates"}
 
 
 def test_a_mutant_whose_text_is_gone_is_an_error(tmp_path):
@@ -37,5 +38,5 @@ def test_a_mutant_whose_text_is_gone_is_an_error(tmp_path):
 
 
 def test_what_a_mutant_wants_more_of_is_something_that_a_soak_does():
-    known = {kind.__name__.replace("_", " ") for kind, _ in (*WORK, *TROUBLE)}
+    known = {kind.__name__.replace("_", " ") for kind, _ in (*WORK, *UPDATES, *TROUBLE)}
     assert {word for mutant in MUTANTS for word in mutant.focus} <= known
