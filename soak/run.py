@@ -32,6 +32,7 @@ from soak.work import PUSHES, WORK, Event, decide_all
 from tidegate_local.client import LocalCloud
 
 Progress = Callable[[str, Harness], None]
+_Weighted = Sequence[tuple[Callable[..., str | None], int]]
 
 #: What takes long on AWS for good reasons, and would only make a soak wait.
 LIMITS = {
@@ -181,11 +182,8 @@ class Soak:
         """Let something happen to a repository, or something go wrong, which may strike all of them."""
         harness = chosen if isinstance(chosen, Harness) else first
         trouble = first.chance.randrange(_TROUBLE_IN) == 0
-        kinds: Sequence[tuple[Callable[..., str | None], int]]
-        if trouble:
-            kinds = self._troubles()
-        else:
-            kinds = WORK if isinstance(chosen, Harness) else UPDATES
+        usual: _Weighted = WORK if isinstance(chosen, Harness) else UPDATES
+        kinds: _Weighted = self._troubles() if trouble else usual
         weights = [weight * (_FOCUS if _name(kind) in self.focus else 1) for kind, weight in kinds]
         (event,) = first.chance.choices([kind for kind, _ in kinds], weights)
         if event in PUSHES and harness.is_crowded():
