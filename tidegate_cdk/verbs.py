@@ -156,6 +156,8 @@ NEEDS: Mapping[str, tuple[Capability, ...]] = {
         _C.FORGE,
     ),
     "begin_job": (
+        _C.READ_UPDATES,
+        _C.UPDATE_LIMITS,
         _C.DEPLOYMENTS,
         _C.MANY_DEPLOYMENTS,
         _C.READ_CHANGE_SETS,
@@ -202,6 +204,8 @@ NEEDS: Mapping[str, tuple[Capability, ...]] = {
     ),
     "wait_for_signal": (_C.HEADS, _C.ANSWER_WORKERS),
     "wait_at_gate": (
+        _C.READ_UPDATES,
+        _C.UPDATE_LIMITS,
         _C.DEPLOYMENTS,
         _C.MANY_DEPLOYMENTS,
         _C.READ_CHANGE_SETS,
@@ -255,6 +259,7 @@ NEEDS: Mapping[str, tuple[Capability, ...]] = {
         _C.ANSWER_UPDATES,
     ),
     "open_gates": (
+        _C.OPEN_DEPLOYMENTS,
         _C.QUEUES,
         _C.MANY_DEPLOYMENTS,
         _C.CHANGE_SETS,

@@ -276,6 +276,46 @@ def test_a_pull_request_that_changes_it_changes_the_rules():
     assert rule_changes(before, moved, ()) == ()
 
 
+CROSSED = """\
+stacks:
+  names:
+    network: {tag_query: network, rules: {apply_after: [{repository: acme/infra, environment: app/staging}]}}
+    services: {tag_query: services, rules: {apply_after: [network]}}
+    all: {stacks: [network, services]}
+config_updates:
+  required_checks: [{name: build, app: github-actions}]
+  sets:
+    - name: app
+      app: {repository: acme/app}
+      environments:
+        - name: staging
+          file: images/staging.json
+          targets: [{name: staging}]
+          after: [{repository: acme/infra, stack: STACK}]
+"""
+
+
+@pytest.mark.parametrize("stack", ["network", "services", "all"])
+def test_stacks_and_environments_of_one_file_that_wait_for_each_other_are_refused(stack):
+    refused = str(refusal(CROSSED.replace("STACK", stack)))
+    assert "environments and stacks wait for each other: " in refused
+    assert "environment app/staging" in refused
+    assert "line 15" in refused or ":15:" in refused
+
+
+def test_a_cycle_over_another_repository_cannot_be_seen():
+    loaded = load(CROSSED.replace("STACK", "network").replace("acme/infra", "acme/other"))
+    (awaited,) = next(each for each in loaded.stacks if each.definition.name == "network").definition.rules.environments
+    assert str(awaited) == "environment app/staging of acme/other"
+
+
+@pytest.mark.parametrize("written", ["staging", "app/", "app/a/b", "app/ staging"])
+def test_a_stack_waits_for_an_environment_of_a_set(written):
+    rules = f"{{apply_after: [{{repository: a/b, environment: '{written}'}}]}}"
+    text = f"stacks: {{names: {{x: {{tag_query: x, rules: {rules}}}}}}}"
+    assert "Write SET/ENVIRONMENT" in str(refusal(text))
+
+
 def test_several_sets_that_a_command_cannot_tell_apart_are_warned_of():
     (warning,) = load(ALL.replace("--to={file}", "x")).warnings
     assert warning.line == 6

@@ -29,7 +29,7 @@ from tidegate.config.stack_sections import (
     declared_workflows,
     written,
 )
-from tidegate.config.update_sections import declared_updates
+from tidegate.config.update_sections import crossed_waits, declared_updates
 from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
 from tidegate.policies.rules.policy_set import PolicySet
 from tidegate.rules.errors import InvalidConfiguration
@@ -107,7 +107,7 @@ def _loaded(
 ) -> LoadedConfiguration:
     rule = configuration.plan_review.rule(ReviewRule(organization.review))
     outside = around_roots(configuration, repository, rule)
-    sections, stacks, updates = _declared(document, configuration, outside)
+    sections, stacks, updates = _declared(document, configuration, outside, repository)
     wanted, rules = configuration.apply_requirements, configuration.apply_rules
     loaded = LoadedConfiguration(
         outside.engine,
@@ -148,7 +148,7 @@ def _loaded(
 
 
 def _declared(
-    document: Document, configuration: Configuration, outside: AroundRoots
+    document: Document, configuration: Configuration, outside: AroundRoots, repository: str
 ) -> tuple[RootSections, tuple[DeclaredStack, ...], ConfigUpdates | None]:
     """Return roots, stacks and config updates. Raise a group of all mistakes in them."""
     sections, of_roots = root_sections(document, configuration, outside)
@@ -156,6 +156,8 @@ def _declared(
     updates, of_updates = declared_updates(document, configuration.config_updates)
     if of_roots or of_stacks or of_updates:
         raise ExceptionGroup("mistakes", [*of_roots, *of_stacks, *of_updates])
+    if updates and (of_both := crossed_waits(document, repository, updates.sets, [each.definition for each in stacks])):
+        raise ExceptionGroup("mistakes", of_both)
     return sections, stacks, updates
 
 

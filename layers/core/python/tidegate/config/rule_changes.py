@@ -101,7 +101,7 @@ def _of_stacks(before: Mapping[str, Stack], after: Mapping[str, Stack]) -> Itera
 
 
 def _rules(stack: Stack) -> object:
-    return stack.apply_after, stack.plan_after, stack.modified_by, stack.auto_apply
+    return stack.apply_after, stack.plan_after, stack.modified_by, stack.auto_apply, stack.environments
 
 
 def _of_roots(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice, pairwise
 
+from tidegate.changes.rules.stack import StackDefinition, resolve_stacks
 from tidegate.config.document import KEY, Document, Path
 from tidegate.config.model.config_updates import AfterSection, ConfigUpdatesSection, ImageSetSection
 from tidegate.config.refusals import MOST_LISTED
@@ -150,3 +151,37 @@ def _cycle(
         path = next((said[step] for step in steps if step in said and step not in above), _SETS)
         allowed = "Remove it. Each environment also waits for the one above it in its image set"
         yield document.refusal(path, f"environments wait for themselves: {arrows(nodes)}", allowed)
+
+
+def crossed_waits(
+    document: Document, repository: str, sets: Sequence[DeclaredImageSet], definitions: Sequence[StackDefinition]
+) -> list[InvalidConfiguration]:
+    """Return the refusal of environments and stacks of this repository that wait for each other.
+
+    What waits for another repository is not known here: a cycle over several repositories cannot be refused.
+    """
+    leads_to: dict[str, list[str]] = {}
+    said: dict[str, Path] = {}
+    stacks = resolve_stacks(definitions)
+    for name, stack in stacks.items():
+        own = (f"environment {each.environment}" for each in stack.environments if each.repository == repository)
+        leads_to[f"stack {name}"] = [*(f"stack {each}" for each in sorted(stack.apply_after | stack.plan_after)), *own]
+    for path, owner, each in _environments(sets):
+        node = f"environment {owner.name}/{each.name}"
+        names = [one.name for one in owner.environments]
+        before = names[: names.index(each.name)][-1:]
+        leads_to[node] = [f"environment {owner.name}/{one}" for one in before]
+        for number, after in enumerate(each.after):
+            if isinstance(after, AfterEnvironment):
+                leads_to[node].append(f"environment {after}")
+            elif after.repository == repository:
+                said[node] = (*path, "after", number, "stack")
+                members = (name for name, stack in stacks.items() if after.stack in (name, *stack.within))
+                leads_to[node] += [f"stack {name}" for name in members]
+    try:
+        in_order({node: [each for each in firsts if each in leads_to] for node, firsts in leads_to.items()})
+    except Cycle as cycle:
+        path = next((said[each] for each in cycle.nodes if each in said), _SETS)
+        problem = f"environments and stacks wait for each other: {arrows(cycle.nodes)}"
+        return [document.refusal(path, problem, "Remove one of these")]
+    return []

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.gate import Dependency, dependency, is_shut, lost, waits_for
+from tidegate.gates.environment_waits import EnvironmentWaits
 from tidegate.ports import Ports
 
 
@@ -15,7 +16,8 @@ def dependencies(ports: Ports, deployment: Deployment) -> Sequence[Dependency]:
     awaited = [each for each in members if waits_for(deployment, each.root, each.stack)]
     records = ports.deployments.many([each.deployment for each in awaited])
     found = [dependency(each.root, each.stack, records.get(each.deployment)) for each in awaited]
-    return [*found, *lost(deployment, {(each.root, each.stack) for each in members})]
+    gone = lost(deployment, {(each.root, each.stack) for each in members})
+    return [*found, *gone, *EnvironmentWaits(ports).by(deployment)]
 
 
 def is_blocked(ports: Ports, deployment: Deployment) -> bool:

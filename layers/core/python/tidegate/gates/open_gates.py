@@ -23,6 +23,7 @@ from tidegate.deploys.rules.gate import (
 )
 from tidegate.deploys.rules.state import State
 from tidegate.deploys.rules.waiting import AfterGate
+from tidegate.gates.environment_waits import EnvironmentWaits
 from tidegate.gates.settle_gate import settle_gate
 from tidegate.ports import Enrolled, Ports
 from tidegate.rules.decide_again import deciding_again
@@ -40,10 +41,11 @@ def open_gates(ports: Ports, change_set: str, replaced: Collection[str] = ()) ->
     records = ports.deployments.many([each.deployment for each in members])
     awaited = DependencyInChange({(each.root, each.stack): records.get(each.deployment) for each in members})
     everyone = {**records, **ports.deployments.many([each for each in replaced if each not in records])}
+    environments = EnvironmentWaits(ports)
     changed, failures, is_passed_on = 0, [], False
     for before in [each for each in everyone.values() if each.state in WAITING or yielded(each)]:
         try:
-            after = _look_at(ports, before, awaited)
+            after = _look_at(ports, before, awaited, environments)
         except Exception as error:  # noqa: BLE001  # One's failure must not hold the others back.
             error.add_note(f"while checking the gate of {before.id}")
             failures.append(error)
@@ -59,8 +61,12 @@ def open_gates(ports: Ports, change_set: str, replaced: Collection[str] = ()) ->
     return changed
 
 
-def _look_at(ports: Ports, known: Deployment, awaited: DependencyInChange) -> Deployment:
+def _look_at(
+    ports: Ports, known: Deployment, awaited: DependencyInChange, environments: EnvironmentWaits
+) -> Deployment:
     dependencies, behind = awaited.by(known), awaited.behind(known)
+    if others := environments.by(known):
+        dependencies = Dependencies((*dependencies.all, *others))
     try:
         looked = _look(ports, known, dependencies, behind)
     except Conflict:

@@ -583,7 +583,7 @@ class Ports:
 
     @cached_property
     def update_repositories(self) -> frozenset[str]:
-        """The repositories whose stacks environments of config repositories may wait for."""
+        """The repositories whose stacks and environments may wait for each other's."""
         names = UpdateSettings.from_env(self.environ).repositories.split(",")
         return frozenset(filter(None, (each.strip() for each in names)))
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tidegate.changes.rules.stack import DEFAULT_STACK, RunStrategy, Stack
 from tidegate.changes.rules.waits import Waits
@@ -274,7 +274,7 @@ class _Waiting:
         for name, rules in present.items():
             plan_after = sorted(rules.plan_after & present.keys())
             apply_after = sorted((rules.apply_after - rules.plan_after) & present.keys())
-            self._gates[name] = Waits((), tuple(plan_after), tuple(apply_after))
+            self._gates[name] = Waits((), tuple(plan_after), tuple(apply_after), environments=rules.environments)
             for other in plan_after:
                 self._graph.wait(begin[name], done[other])
             for other in apply_after:
@@ -303,7 +303,7 @@ class _Waiting:
     def waits(self, node: int) -> Waits:
         """Return a member's dependencies."""
         gates = self._gates[self._keys[node][1]]
-        return Waits(self._roots.get(node, ()), gates.plan_after, gates.apply_after)
+        return replace(gates, roots=self._roots.get(node, ()))
 
     def _cyclic(self, nodes: Sequence[int]) -> CyclicChange:
         """Return the error for a cycle: of stacks if it contains some, or else of roots in one stack."""

@@ -14,6 +14,7 @@ from itertools import islice
 from typing import Any
 
 from tidegate.changes.rules.stack_groups import StackGroups, groups_of
+from tidegate.changes.rules.waits import AwaitedEnvironment
 from tidegate.rules.errors import InvalidStacks, StackCycle, StackGroupsDisagree, StackInItself, UnknownStack, quoted
 from tidegate.rules.graphs import Cycle, closed, in_order
 
@@ -35,12 +36,16 @@ class RunStrategy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StackRules:
-    """Rules between stacks, by name. ``plan_after`` is what ``modified_by`` says where it is None."""
+    """Rules between stacks, by name. ``plan_after`` is what ``modified_by`` says where it is None.
+
+    ``environments`` of config repositories are applied to first.
+    """
 
     apply_after: tuple[str, ...] = ()
     plan_after: tuple[str, ...] | None = None
     modified_by: tuple[str, ...] = ()
     auto_apply: bool | None = None
+    environments: tuple[AwaitedEnvironment, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +78,7 @@ class Stack:
     modified_by: frozenset[str] = frozenset()
     auto_apply: bool | None = None
     run_strategy: RunStrategy = RunStrategy.ONE_FOR_ONE
+    environments: tuple[AwaitedEnvironment, ...] = ()
 
 
 def resolve_stacks(definitions: Sequence[StackDefinition]) -> Mapping[str, Stack]:
@@ -184,6 +190,7 @@ class _Resolution:
             rules["modified_by"] - {leaf},
             values.get(("auto_apply",)),
             values.get(("run_strategy",), RunStrategy.ONE_FOR_ONE),
+            tuple(sorted({each for name in self._around(leaf) for each in self._declared[name].rules.environments})),
         )
 
     def _said_around(self, leaf: str) -> Iterator[tuple[_Place, _Said]]:

@@ -8,6 +8,23 @@ from dataclasses import dataclass
 MOST_REFUSED = 100
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class AwaitedEnvironment:
+    """An environment of an image set, as ``SET/ENVIRONMENT``, of a config repository."""
+
+    repository: str
+    environment: str
+
+    def __str__(self) -> str:
+        return f"environment {self.environment} of {self.repository}"
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """The image set and the environment."""
+        image_set, _, name = self.environment.partition("/")
+        return image_set, name
+
+
 @dataclass(frozen=True, slots=True)
 class Waits:
     """A root's dependencies in its change set. Most have none.
@@ -15,7 +32,8 @@ class Waits:
     ``roots`` (of the same stack) and ``plan_after`` (stacks) must be applied before it is planned, ``apply_after``
     (stacks) before it is applied. Only members of the change set are named. ``refused`` are further dependencies that
     are refused, the first ``MOST_REFUSED``: it does not continue without them. ``by_hand`` are those that no merge
-    deploys: it continues, but people review its plan.
+    deploys: it continues, but people review its plan. ``environments`` of config repositories must be complete before
+    it is applied.
     """
 
     roots: tuple[str, ...] = ()
@@ -23,12 +41,17 @@ class Waits:
     apply_after: tuple[str, ...] = ()
     refused: tuple[tuple[str, str], ...] = ()
     by_hand: tuple[tuple[str, str], ...] = ()
+    environments: tuple[AwaitedEnvironment, ...] = ()
 
     @property
     def before_plan(self) -> bool:
         return bool(self.roots or self.plan_after or self.refused)
 
     @property
+    def before_apply(self) -> bool:
+        return bool(self.apply_after or self.environments)
+
+    @property
     def any(self) -> bool:
         """Tell whether there is a gate to wait at."""
-        return self.before_plan or bool(self.apply_after)
+        return self.before_plan or self.before_apply

@@ -4,17 +4,30 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from tidegate.changes.rules.stack import RunStrategy, StackRules
+from tidegate.changes.rules.waits import AwaitedEnvironment
 from tidegate.config.declarations import EngineText
 from tidegate.config.model.aws import Aws
 from tidegate.config.model.clouds import Azure, Google
 from tidegate.config.model.roots import one_version
 from tidegate.config.model.runner import Runner
+from tidegate.config.rules.config_updates import NAME
 from tidegate.config.section import Section
 from tidegate.config.step_values import EngineNameText, Value, VariableName, VersionText
-from tidegate.config.values import Flag, Query, StackName, StackNames, empty_if_absent, engine_alone, refused
+from tidegate.config.values import (
+    Flag,
+    Query,
+    Repository,
+    StackName,
+    StackNames,
+    as_list,
+    empty_if_absent,
+    engine_alone,
+    refused,
+    shown,
+)
 from tidegate.roots.rules.root import EngineName
 
 #: The limit of stacks per file.
@@ -48,14 +61,51 @@ EngineTextChoice = Annotated[
 ]
 
 
+def _environment(text: str) -> str:
+    image_set, _, name = text.partition("/")
+    if not NAME.fullmatch(image_set) or not NAME.fullmatch(name):
+        raise refused(f"{shown(text)} is not an environment", "Write SET/ENVIRONMENT, such as shop/production")
+    return text
+
+
+class AwaitedEnvironmentSection(Section):
+    """An environment of a config repository. The repository must be among the installation's `update_repositories`."""
+
+    repository: Annotated[Repository, Field(description="The config repository, as `OWNER/NAME`.")]
+    environment: Annotated[
+        str,
+        AfterValidator(_environment),
+        Field(description="The environment, as `SET/ENVIRONMENT`: its targets have deployed what is newest there."),
+    ]
+
+    @property
+    def awaited(self) -> AwaitedEnvironment:
+        return AwaitedEnvironment(self.repository, self.environment)
+
+
+def _kind(value: Any) -> str:
+    return "environment" if isinstance(value, dict | AwaitedEnvironmentSection) else "stack"
+
+
+_First = Annotated[
+    Annotated[StackName, Tag("stack")] | Annotated[AwaitedEnvironmentSection, Tag("environment")], Discriminator(_kind)
+]
+#: Stacks, and environments of config repositories.
+_Firsts = Annotated[
+    tuple[_First, ...],
+    Field(max_length=1000),
+    BeforeValidator(as_list, json_schema_input_type=list[StackName | AwaitedEnvironmentSection]),
+]
+
+
 class OnChangeSection(Section):
     """What happens when roots of the stack change."""
 
     can_apply_after: Annotated[
-        StackNames, Field(description="The same as `rules.apply_after`. If you set several, all apply.")
+        _Firsts, Field(description="The same as `rules.apply_after`. If you set several, all apply.")
     ] = ()
     apply_after: Annotated[
-        StackNames, Field(description="The same as `rules.apply_after`. If you set several, all apply.")
+        _Firsts, Field(description="The same as `rules.apply_after`. If you set several, all apply.")
     ] = ()
     run_strategy: Annotated[
         RunStrategy | None,
@@ -67,8 +117,11 @@ class RulesSection(Section):
     """Ordering rules between stacks. A stack group's rules and name apply to all of its stacks."""
 
     apply_after: Annotated[
-        StackNames,
-        Field(description="Stacks that must be applied before Tidegate applies this stack, within the same change."),
+        _Firsts,
+        Field(
+            description="Stacks that must be applied before Tidegate applies this stack, within the same change; and "
+            "environments of config repositories that must be complete: see [config updates](config-updates.md)."
+        ),
     ] = ()
     plan_after: Annotated[
         StackNames | None,
@@ -157,10 +210,11 @@ class StackSection(Section):
         """Return its rules, from either key."""
         gates = (*self.on_change.can_apply_after, *self.on_change.apply_after, *self.rules.apply_after)
         return StackRules(
-            tuple(dict.fromkeys(gates)),
+            tuple(dict.fromkeys(each for each in gates if isinstance(each, str))),
             self.rules.plan_after,
             tuple(dict.fromkeys(self.rules.modified_by)),
             self.rules.auto_apply,
+            tuple(dict.fromkeys(each.awaited for each in gates if isinstance(each, AwaitedEnvironmentSection))),
         )
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from tidegate.config_updates.rules.entry import EntryKind
+from tidegate.config_updates.rules.entry import EntryKind, UpdateEntry
 from tidegate.config_updates.rules.fan_in import Rollout, TargetReport, rollout_of
 
 #: Earlier image sets of an environment that people can go back to by name.
@@ -94,3 +94,21 @@ class EnvironmentState:
         """Return the state with a target's newest report."""
         others = (each for each in self.reports if each.target != report.target)
         return replace(self, reports=(*others, report))
+
+    def wait_since(self, entries: Mapping[str, UpdateEntry], since: datetime) -> str:
+        """Return why it is not ready for what waits for it since then, as a sentence; empty if it is.
+
+        It is ready once all targets deployed what was newest there at ``since``, or anything that landed later, and
+        nothing that was in the queue then is still on its way. ``entries`` has, by id, those that are open or landed.
+        """
+        mine = {name: each for name, each in entries.items() if each.place == (self.image_set, self.name)}
+        coming = next((each for each in mine.values() if not each.is_ended and each.requested_at <= since), None)
+        if coming is not None:
+            return f"{coming.app_sha[:10] or coming.source_sha[:10]} is on its way there."
+        if not self.landed:
+            return "No image set has landed there yet."
+        asked = [mine[each.entry].requested_at if each.entry in mine else each.at for each in self.landed]
+        newest = next((number for number, at in enumerate(asked) if at <= since), len(asked) - 1)
+        if self.complete in {each.identity for each in self.landed[: newest + 1]}:
+            return ""
+        return "Not all of its targets have deployed its newest image set."

@@ -85,7 +85,8 @@ class Dependency:
 
     One that is not in its queue yet is ``queued``. ``at`` is when it came to its state, ``changed`` when it, or one
     that it runs again, last may have changed infrastructure. ``is_lost`` tells that the change does
-    not know it any more: then ``root`` is empty where the whole stack is meant.
+    not know it any more: then ``root`` is empty where the whole stack is meant. An environment of a config repository
+    has no ``stack``, and ``why`` says what it waits for itself.
     """
 
     root: str
@@ -94,9 +95,12 @@ class Dependency:
     at: datetime | None = None
     changed: datetime | None = None
     is_lost: bool = False
+    why: str = ""
 
     @property
     def name(self) -> str:
+        if not self.stack:
+            return self.root
         return f"{self.root} ({self.stack})" if self.root else f"stack {self.stack}"
 
 
@@ -128,7 +132,10 @@ class Dependencies:
             reason = f"{cause.name} {_BAD_ENDS[cause.state]}{_besides(len(bad) - 1)}."
             return _verdict(Opening.BLOCKED, reason, bad)
         missing = [each for each in self.all if each.state not in DONE]
-        return _verdict(Opening.WAIT, f"Waiting for {_listed(missing)}.", missing) if missing else None
+        if not missing:
+            return None
+        reasons = dict.fromkeys(each.why for each in missing if each.why)
+        return _verdict(Opening.WAIT, " ".join((f"Waiting for {_listed(missing)}.", *reasons)), missing)
 
     @cached_property
     def changed(self) -> datetime:
