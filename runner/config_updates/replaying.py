@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from runner.config_updates.work_tree import WorkTree, write_bundle
+from runner.config_updates.work_tree import MOST_BYTES, WorkTree, write_bundle
 from runner.descendants import kill_descendants
 from runner.faults import RunnerFault, StepFailed
 from runner.job import Tools
@@ -37,6 +37,8 @@ _PASSED = (
     "SSL_CERT_FILE",
 )
 _LONGEST_SHOWN = 200
+#: Bytes of all changed files after which a replay ends, as if its time were over.
+_MOST_BYTES = 3 * MOST_BYTES
 #: Commands that may destroy what the runner needs, before the replay is given up: each costs a new beginning.
 _MOST_DESTROYING = 3
 
@@ -111,6 +113,7 @@ class _Replaying:
         self._tree: WorkTree | None = None
         #: Where in the log begins what programs said of the entry at hand.
         self._spoken = 0
+        self._bytes = 0
         self._date = int(local.ask("show", "--no-patch", "--format=%ct", order.base)[1])
         #: The entry whose command ran last: what is destroyed afterwards, it has destroyed.
         self.last = ""
@@ -120,7 +123,7 @@ class _Replaying:
         for entry in self._order.entries:
             if (known := destroying.get(entry.trailers.id)) is not None:
                 self.outcomes.append(known)
-            elif time.monotonic() + self._tools.settings.program_seconds <= ends:
+            elif time.monotonic() + self._tools.settings.program_seconds <= ends and self._bytes <= _MOST_BYTES:
                 self._add(entry)
             else:
                 self._end_early()
@@ -133,7 +136,9 @@ class _Replaying:
     def _end_early(self) -> None:
         """Tell how far it came. Raise RunnerFault if that is nowhere: the next replay would come no further."""
         done, all_ = len(self.outcomes), len(self._order.entries)
-        text = f"The time limit ended after {done} of {all_} entries."
+        text = (
+            f"The limit of {'size' if self._bytes > _MOST_BYTES else 'time'} ended it after {done} of {all_} entries."
+        )
         if not done:
             raise RunnerFault(f"{text} Nothing was pushed.")
         _say(self._tools, f"{text} The others stay in the queue.")
@@ -181,7 +186,8 @@ class _Replaying:
         self.last = entry.trailers.id
         self._run(command, tree, _values(entry, image_file))
         date = max(self._date, int(entry.authored.timestamp()))
-        sha = tree.committed(message, _people(self._author, entry.authored, date))
+        sha, size = tree.committed(message, _people(self._author, entry.authored, date))
+        self._bytes += size
         self._date = date if sha else self._date
         self._tree = tree.after(sha or self.tip)
         return sha

@@ -16,12 +16,15 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from runner.faults import StepFailed
 from runner.workspace import Git, place_in
 
+#: Bytes of the files that one entry may change: the step that pushes unpacks all commits on its small disk.
+MOST_BYTES = 50 << 20
 _GITLINK = "160000"
 #: The exit code of git's own refusals, such as for a file that it cannot read.
 _FATAL = 128
@@ -85,11 +88,11 @@ class WorkTree:
             raise StepFailed(f"The file {path!a} is outside of the repository, or in .git. Use a file, not a link.")
         return place
 
-    def committed(self, message: str, people: Mapping[str, str]) -> str:
-        """Commit all files that are not ignored, new and deleted ones too, and return the commit; "" for no change.
+    def committed(self, message: str, people: Mapping[str, str]) -> tuple[str, int]:
+        """Commit all files that are not ignored, new and deleted ones too; return the commit and its files' bytes.
 
-        ``people`` are git's variables for author and committer. Raise StepFailed for what cannot be committed,
-        RunnerFault for what else goes wrong.
+        The commit is empty for no change. ``people`` are git's variables for author and committer. Raise StepFailed for
+        what cannot be committed, RunnerFault for what else goes wrong.
         """
         repository = self.place / "commit"
         try:
@@ -104,9 +107,15 @@ class WorkTree:
         for path in _moved_submodules(changes):
             raise StepFailed(f"{path!a} is or was a submodule or a nested repository. The command must not change it.")
         if not changes:
-            return ""
+            return "", 0
+        size = sum(_size(self.top / path) for _, path in _changed(changes))
+        if size > MOST_BYTES:
+            raise StepFailed(
+                f"The command has changed files of {size >> 20} MB. The limit is {MOST_BYTES >> 20} MB: list in "
+                ".gitignore what it builds."
+            )
         tree = _line(git.ask("write-tree")[1])
-        return _line(git.ask("commit-tree", "-p", self.parent, "-m", message, tree)[1])
+        return _line(git.ask("commit-tree", "-p", self.parent, "-m", message, tree)[1]), size
 
     def content(self, commit: str, path: str) -> bytes | None:
         """Return a file of a commit in the store; None when there is no such commit, file, or it is no plain file."""
@@ -161,12 +170,22 @@ def _make_repository(place: Path, store: Path, head: str) -> None:
     (place / "config").write_text(version + extensions, encoding="ascii")
 
 
+def _changed(raw: bytes) -> Iterator[tuple[str, str]]:
+    """Yield the modes of each changed file, and its path."""
+    parts = raw.decode("utf-8", "surrogateescape").split("\0")
+    yield from zip(parts[::2], parts[1::2], strict=False)
+
+
 def _moved_submodules(raw: bytes) -> Iterator[str]:
     """Yield the paths whose entry is, or was, another repository's commit."""
-    parts = raw.decode("utf-8", "surrogateescape").split("\0")
-    for modes, path in zip(parts[::2], parts[1::2], strict=False):
-        if _GITLINK in modes[1:].split()[:2]:
-            yield path
+    return (path for modes, path in _changed(raw) if _GITLINK in modes[1:].split()[:2])
+
+
+def _size(file: Path) -> int:
+    """Return the bytes of a file, 0 for one that is gone."""
+    with suppress(OSError):
+        return file.lstat().st_size
+    return 0
 
 
 def _aside(place: Path) -> Path:

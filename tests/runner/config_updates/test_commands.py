@@ -35,7 +35,7 @@ def test_a_command_that_hangs_is_killed_and_costs_its_own_entry_only(config: Con
 
 def test_a_replay_without_time_for_one_more_command_says_how_far_it_came(config: ConfigRepository) -> None:
     done = config.replay(announced(1, images("web")), seconds=30)
-    assert done.fault == "RunnerFault: The time limit ended after 0 of 1 entries. Nothing was pushed."
+    assert done.fault == "RunnerFault: The limit of time ended it after 0 of 1 entries. Nothing was pushed."
 
 
 def test_a_command_sees_no_secret_in_its_environment_its_files_or_the_configuration_of_git(
@@ -158,6 +158,7 @@ def test_git_runs_no_program_that_the_repository_or_a_command_names(config: Conf
         ("git init --quiet nested", "git could not add"),
         ("rm -rf $PWD", "cannot be read"),
         ("mkdir ../commit", "cannot be read"),
+        ("head -c 60M /dev/zero > built", "changed files of 60 MB. The limit is 50 MB"),
     ],
 )
 def test_a_work_tree_that_cannot_be_committed_fails_its_own_entry(
@@ -166,6 +167,12 @@ def test_a_work_tree_that_cannot_be_committed_fails_its_own_entry(
     done = running(config, f"grep -q {2:064x} images/staging.json || {{ {script}; }}", 2)
     assert done.states == ["failed", "committed"], done.log
     assert reason in done.replayed.outcomes[0].reason
+
+
+def test_entries_that_together_change_too_much_follow_in_the_next_replay(config: ConfigRepository) -> None:
+    done = running(config, "{ head -c 49M /dev/zero; cat images/staging.json; } > built", 5)
+    assert done.states == ["committed"] * 4
+    assert "The limit of size ended it after 4 of 5 entries" in done.log
 
 
 @pytest.mark.parametrize(
