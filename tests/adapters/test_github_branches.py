@@ -45,7 +45,7 @@ def test_checks_of_many_commits_are_a_query_for_each_fifty(forge, github):
     commits = [f"{number:040x}" for number in range(COMMITS_PER_QUERY + 1)]
     full = data(**{f"c{number}": rollup(run(7)) for number in range(COMMITS_PER_QUERY)})
     github.on("POST", GRAPHQL, full, data(c0=None))
-    reports = forge.check_reports(REPOSITORY, commits)
+    reports = forge.check_reports(REPOSITORY, "auto", commits)
     assert len(github.asked("POST", GRAPHQL)) == 2
     assert [len(reports[each]) for each in commits] == [1] * COMMITS_PER_QUERY + [0]
     assert github.asked("POST", TOKENS)[0].body["permissions"] == {
@@ -58,7 +58,7 @@ def test_checks_of_many_commits_are_a_query_for_each_fifty(forge, github):
 
 def test_more_reports_than_a_page_has_are_read_to_their_end(forge, github):
     github.on("POST", GRAPHQL, data(c0=rollup(run(1), after="x"), c1=rollup()), data(c0=rollup(run(2))))
-    reports = forge.check_reports(REPOSITORY, [OLD, NEW])
+    reports = forge.check_reports(REPOSITORY, "auto", [OLD, NEW])
     assert [each.number for each in reports[OLD]] == [1, 2]
     assert reports[NEW] == []
     assert github.asked("POST", GRAPHQL)[1].body["variables"]["a0"] == "x"
@@ -75,7 +75,7 @@ def test_more_reports_than_a_page_has_are_read_to_their_end(forge, github):
 )
 def test_results_are_in_the_words_of_rest(forge, github, fields, result):
     github.on("POST", GRAPHQL, data(c0=rollup(run(1, **fields))))
-    assert [each.result for each in forge.check_reports(REPOSITORY, [OLD])[OLD]] == [result]
+    assert [each.result for each in forge.check_reports(REPOSITORY, "auto", [OLD])[OLD]] == [result]
 
 
 @pytest.mark.parametrize(
@@ -90,13 +90,13 @@ def test_results_are_in_the_words_of_rest(forge, github, fields, result):
 def test_a_status_is_of_who_set_it(forge, github, creator, app):
     told = {"context": "build", "state": "SUCCESS", "createdAt": "2026-03-02T08:00:00Z", "creator": creator}
     github.on("POST", GRAPHQL, data(c0=rollup({"__typename": "StatusContext", **told})))
-    (report,) = forge.check_reports(REPOSITORY, [OLD])[OLD]
+    (report,) = forge.check_reports(REPOSITORY, "auto", [OLD])[OLD]
     assert (report.app, report.source, report.number) == (app, Source.STATUS, 1_772_438_400_000_000)
 
 
 def test_a_check_run_of_a_deleted_app_is_of_none(forge, github):
     github.on("POST", GRAPHQL, data(c0=rollup(run(1, checkSuite={"app": None}))))
-    assert [each.app for each in forge.check_reports(REPOSITORY, [OLD])[OLD]] == [""]
+    assert [each.app for each in forge.check_reports(REPOSITORY, "auto", [OLD])[OLD]] == [""]
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_a_check_run_of_a_deleted_app_is_of_none(forge, github):
 def test_an_answer_with_an_error_is_no_answer(forge, github, answer, error):
     github.on("POST", GRAPHQL, answer)
     with pytest.raises(error):
-        forge.check_reports(REPOSITORY, [OLD])
+        forge.check_reports(REPOSITORY, "auto", [OLD])
 
 
 class TestRequesting:

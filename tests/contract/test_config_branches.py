@@ -111,17 +111,17 @@ class TestReading:
     def test_statuses_are_reported_with_who_set_them(self, there):
         auto = there.auto()
         there.tried.set_status(auto, "build", "pending", by="developer")
-        (begun,) = there.forge.check_reports(there.repository, [auto])[auto]
+        (begun,) = there.forge.check_reports(there.repository, AUTO, [auto])[auto]
         assert (begun.source, begun.name, begun.app) == (Source.STATUS, "build", "@developer")
         assert begun.result in {"pending", "queued"}
         there.tried.set_status(auto, "build", "success", by="developer")
-        (ended,) = there.forge.check_reports(there.repository, [auto])[auto]
+        (ended,) = there.forge.check_reports(there.repository, AUTO, [auto])[auto]
         assert (ended.result, ended.number >= begun.number) == ("success", True)
         assert there.forge.request_check(there.repository, auto, ended) is False
 
     def test_a_commit_without_reports_and_one_that_does_not_exist_have_none(self, there):
-        assert there.forge.check_reports(there.repository, [there.base, MISSING]) == {there.base: [], MISSING: []}
-        assert there.forge.check_reports(there.repository, []) == {}
+        assert there.forge.check_reports(there.repository, AUTO, [there.base, MISSING]) == {there.base: [], MISSING: []}
+        assert there.forge.check_reports(there.repository, AUTO, []) == {}
 
 
 class TestJobs:
@@ -131,20 +131,29 @@ class TestJobs:
         auto = there.auto()
         app = "gitlab-ci" if there.tried.is_gitlab else "github-actions"
         there.tried.run_job(auto, "build", "failed" if there.tried.is_gitlab else "timed_out")
-        (first,) = there.forge.check_reports(there.repository, [auto])[auto]
+        (first,) = there.forge.check_reports(there.repository, AUTO, [auto])[auto]
         assert (first.source, first.name, first.app) == (Source.CHECK_RUN, "build", app)
         assert there.forge.request_check(there.repository, auto, first) is True
-        reports = there.forge.check_reports(there.repository, [auto])[auto]
+        reports = there.forge.check_reports(there.repository, AUTO, [auto])[auto]
         newest = max(reports, key=lambda each: each.number)
         assert newest.number > first.number
         assert newest.result in {"queued", "in_progress"}
         assert there.forge.request_check(there.repository, auto, newest) is False
 
+    def test_nobody_passes_for_ci_by_running_its_jobs_for_another_branch(self, there):
+        auto = there.auto()
+        there.tried.run_job(auto, "build", "failed" if there.tried.is_gitlab else "failure")
+        before = there.forge.check_reports(there.repository, AUTO, [auto])
+        if there.tried.is_gitlab:
+            assert there.mover.move(there.repository, "mine", "", auto).done
+            there.tried.person().run_jobs(there.repository, "mine", build="success")
+        assert there.forge.check_reports(there.repository, AUTO, [auto]) == before
+
     def test_nobody_passes_for_ci_by_a_status_of_its_jobs_name(self, there):
         auto = there.auto()
         there.tried.run_job(auto, "build", "failed" if there.tried.is_gitlab else "failure")
         there.tried.set_status(auto, "build", "success", by="developer")
-        reports = there.forge.check_reports(there.repository, [auto])[auto]
+        reports = there.forge.check_reports(there.repository, AUTO, [auto])[auto]
         of_ci = [each for each in reports if not each.app.startswith("@")]
         assert [each.result for each in of_ci] == ["failure"]
 

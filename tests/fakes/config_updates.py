@@ -138,7 +138,9 @@ class MemoryConfigBranches:
     def branch_heads(self, repository: str, branches: Sequence[str]) -> Mapping[str, str]:
         return {each: self.heads[each] for each in branches if each in self.heads}
 
-    def check_reports(self, repository: str, commits: Sequence[str]) -> Mapping[str, Sequence[CheckReport]]:
+    def check_reports(
+        self, repository: str, branch: str, commits: Sequence[str]
+    ) -> Mapping[str, Sequence[CheckReport]]:
         return {each: self.reports.get(each, []) for each in commits}
 
     def file_content(self, repository: str, commit: str, path: str) -> bytes | None:

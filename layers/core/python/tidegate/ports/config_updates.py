@@ -88,8 +88,13 @@ class ConfigBranches(Protocol):
     def branch_heads(self, repository: str, branches: Sequence[str]) -> Mapping[str, str]:
         """Return the head commits of the existing ones of these branches, in one call where the provider can."""
 
-    def check_reports(self, repository: str, commits: Sequence[str]) -> Mapping[str, Sequence[CheckReport]]:
-        """Return what commit statuses and check runs say of commits; on GitHub in one call for each 50 of them."""
+    def check_reports(
+        self, repository: str, branch: str, commits: Sequence[str]
+    ) -> Mapping[str, Sequence[CheckReport]]:
+        """Return what commit statuses and check runs say of commits of a branch; on GitHub in a call for each 50.
+
+        On GitLab, jobs count of this branch only: who may push can run them for another one, with variables of theirs.
+        """
 
     def file_content(self, repository: str, commit: str, path: str) -> bytes | None:
         """Return a file of a commit; None if there is no such commit or file, or it is no plain file."""

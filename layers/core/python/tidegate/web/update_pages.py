@@ -51,6 +51,8 @@ STAGES: dict[Stage, str] = {
     Stage.AFTER: "waits for what comes first",
     Stage.ENDED: "ended",
 }
+#: Characters of an entry's id at most: DynamoDB refuses long keys.
+_LONGEST_ID = 40
 #: What the page says about what was just done.
 NOTICES = {"done": "Done. The queue continues within seconds."}
 
@@ -104,8 +106,8 @@ class UpdatePages:
         return {
             "pause": lambda where, given, by: pause_queue(ports, where, by, text(given, "reason")),
             "resume": lambda where, _, by: resume_queue(ports, where, by),
-            "evict": lambda where, given, by: evict_entry(ports, where, text(given, "entry"), by),
-            "retry": lambda where, given, by: retry_entry(ports, where, text(given, "entry"), by),
+            "evict": lambda where, given, by: evict_entry(ports, where, text(given, "entry")[:_LONGEST_ID], by),
+            "retry": lambda where, given, by: retry_entry(ports, where, text(given, "entry")[:_LONGEST_ID], by),
             "hold": lambda where, given, by: hold_set(ports, where, text(given, "set"), by, text(given, "reason")),
             "release": lambda where, given, by: release_set(ports, where, text(given, "set"), by),
             "promote": lambda where, given, by: promote_to(

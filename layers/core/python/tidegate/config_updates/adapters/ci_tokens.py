@@ -7,6 +7,7 @@ import threading
 import time
 import urllib.request
 from collections.abc import Callable, Mapping
+from http.client import HTTPException
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -92,7 +93,7 @@ class OpenIdCiTokens:
                 if each.get("kty") == "RSA" and each.get("use", "sig") == "sig"
             ]
             return {str(each["kid"]): jwt.PyJWK(each, "RS256") for each in usable if each.get("kid")}
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, jwt.PyJWTError) as error:
+        except (OSError, HTTPException, ValueError, KeyError, TypeError, AttributeError, jwt.PyJWTError) as error:
             raise ForgeUnavailable(f"no keys at {self._keys_url} ({type(error).__name__})") from error
 
 

@@ -277,7 +277,7 @@ class _Look:
         if not self.head.stack:
             return {}
         commits = [each.sha for each in self.head.stack]
-        reports = self.ports.config_branches.check_reports(self.head.repository, commits)
+        reports = self.ports.config_branches.check_reports(self.head.repository, self.head.auto_branch, commits)
         judged = {}
         stack = []
         for each in self.head.stack:

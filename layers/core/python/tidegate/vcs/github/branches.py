@@ -83,7 +83,9 @@ class GitHubBranches(GitHubCommits):
         found = self._repository(repository, query, values, READ_CONTENTS) if asked else {}
         return {branch: _head(found[each]) for each, branch in asked.items() if found[each]}
 
-    def check_reports(self, repository: str, commits: Sequence[str]) -> Mapping[str, Sequence[CheckReport]]:
+    def check_reports(
+        self, repository: str, branch: str, commits: Sequence[str]
+    ) -> Mapping[str, Sequence[CheckReport]]:
         """Return the reports of each commit, in one query for 50 of them, and more where one has over 100 reports.
 
         They are those of the commit's rollup (``StatusCheckRollup.contexts``,

@@ -53,11 +53,13 @@ class GitLabBranches(GitLabCommits):
             except NotFound:
                 continue
 
-    def check_reports(self, repository: str, commits: Sequence[str]) -> Mapping[str, Sequence[CheckReport]]:
+    def check_reports(
+        self, repository: str, branch: str, commits: Sequence[str]
+    ) -> Mapping[str, Sequence[CheckReport]]:
         """Return the reports of each commit: one call for it, and one for each of its pipelines."""
-        return {each: list(self._reports(repository, each)) for each in commits}
+        return {each: list(self._reports(repository, branch, each)) for each in commits}
 
-    def _reports(self, repository: str, commit: str) -> Iterator[CheckReport]:
+    def _reports(self, repository: str, branch: str, commit: str) -> Iterator[CheckReport]:
         """Yield the reports of a commit.
 
         GitLab lists jobs and statuses together, and who may push can set a status of any name, which hides the job of
@@ -72,7 +74,7 @@ class GitLabBranches(GitLabCommits):
             return
         pipelines = sorted({each["pipeline_id"] for each in listed if each.get("pipeline_id")})
         jobs = {each["id"]: each for pipeline in pipelines for each in self._jobs(repository, pipeline)}
-        yield from (_report(each, is_job=True) for each in jobs.values())
+        yield from (_report(each, is_job=True) for each in jobs.values() if each["ref"] == branch)
         yield from (_report(each, is_job=False) for each in listed if each["id"] not in jobs)
 
     def _jobs(self, repository: str, pipeline: int) -> Iterator[_Json]:
