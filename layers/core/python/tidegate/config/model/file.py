@@ -141,9 +141,7 @@ class Configuration(Section):
     config_updates: Annotated[
         ConfigUpdatesSection | None,
         BeforeValidator(empty_if_absent, json_schema_input_type=ConfigUpdatesSection),
-        Field(
-            description="How images get into a config repository, and from environment to environment."
-        ),
+        Field(description="How images get into a config repository, and from environment to environment."),
     ] = None
 
     @property
