@@ -237,8 +237,8 @@ MUTANTS = (
         (
             (
                 f"{_UPDATES}/rules/queue.py",
-                "or not head.set_state(seen.entries[each].image_set).hold)",
-                "or seen)",
+                "    held = one.kind is not EntryKind.ROLLBACK and head.set_state(one.image_set).hold is not None",
+                "    held = False",
             ),
         ),
         ("hold set", "announce images", "judge all"),
@@ -270,8 +270,8 @@ MUTANTS = (
         (
             (
                 f"{_UPDATES}/rules/queue.py",
-                "return replace(head, replaying=None, blocked=blocked, refusals=",
-                "return replace(head, replaying=None, waiting=(), blocked=blocked, refusals=",
+                "return replace(head, replaying=None, blocked=problem, refusals=",
+                "return replace(head, replaying=None, waiting=(), blocked=problem, refusals=",
             ),
         ),
         ("runner is killed", "announce several", "judge all"),
