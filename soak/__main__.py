@@ -41,8 +41,8 @@ def main(arguments: list[str]) -> int:
             lambda told, harness: _progress(status, began, told, harness, console if given.verbose else None)
         )
     record = BUILD / f"soak-{seed}.json"
-    told = ",".join(history.to_json() for history in (*outcome.histories, outcome.updates))
-    record.write_text(f"[{told}]", encoding="utf-8")
+    told = [*(history.to_json() for history in outcome.histories), outcome.updates.to_json()]
+    record.write_text(f"[{','.join(told)}]", encoding="utf-8")
     show(outcome, console)
     console.print(
         f"history: {record}; to repeat: make soak SEED={seed} ROOTS={given.roots} MINUTES={given.minutes:g} "

@@ -161,8 +161,9 @@ class Soak:
         """
         first, checked = harnesses[0], time.monotonic()
         reconciled = checked
+        repositories: list[Harness | ConfigRepository] = [*harnesses, updates]
         while time.monotonic() < until or not (first.done and first.struck):
-            (chosen,) = first.chance.choices([*harnesses, updates], self._shares())
+            (chosen,) = first.chance.choices(repositories, self._shares())
             chosen.look()
             for _ in range(first.chance.randint(1, _MOST_AT_ONCE)):
                 self._happen(chosen, first, progress)
