@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import time
 import uuid
 from typing import Any
 
-import jwt
-from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from werkzeug.wrappers import Request, Response
 
 from tidegate_local.forge.hosting import Hosting
 from tidegate_local.forge.refusals import Refusal, not_found
 from tidegate_local.forge.routing import answer
+from tidegate_local.forge.signing import LIFETIME, SigningKey, discovery
 
 PATH = "/_services/token"
-#: Seconds for which a token holds, as on GitHub.
-LIFETIME = 300
 _KEY_ID = "local-forge"
 _HEADS = "refs/heads/"
 
@@ -27,7 +22,7 @@ class Issuer:
     """Signs with the forge's only key, as making another takes long."""
 
     def __init__(self, hosting: Hosting, private_key: str) -> None:
-        self._hosting, self._key = hosting, private_key
+        self._hosting, self._key = hosting, SigningKey(private_key, _KEY_ID)
 
     @property
     def url(self) -> str:
@@ -42,9 +37,9 @@ class Issuer:
         """
         what = request.path.removeprefix(PATH)
         if what == "/.well-known/openid-configuration":
-            return answer(self._discovery())
+            return answer(discovery(self.url, f"{self.url}/.well-known/jwks"))
         if what == "/.well-known/jwks":
-            return answer({"keys": [self._public()]})
+            return answer(self._key.published())
         if what == "/request":
             return answer({"value": self.token(**request.args.to_dict())})
         raise not_found()
@@ -76,21 +71,4 @@ class Issuer:
             "nbf": now - 60,
             "exp": now + LIFETIME,
         }
-        return jwt.encode({**known, **claims}, self._key, algorithm="RS256", headers={"kid": _KEY_ID})
-
-    def _discovery(self) -> dict[str, Any]:
-        return {
-            "issuer": self.url,
-            "jwks_uri": f"{self.url}/.well-known/jwks",
-            "subject_types_supported": ["public", "pairwise"],
-            "response_types_supported": ["id_token"],
-            "id_token_signing_alg_values_supported": ["RS256"],
-            "scopes_supported": ["openid"],
-        }
-
-    def _public(self) -> dict[str, Any]:
-        key = serialization.load_pem_private_key(self._key.encode(), password=None)
-        if not isinstance(key, RSAPrivateKey):
-            raise TypeError("the key is no RSA key")
-        public: dict[str, Any] = json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(key.public_key()))
-        return {**public, "kid": _KEY_ID, "alg": "RS256", "use": "sig"}
+        return self._key.sign({**known, **claims})

@@ -1,4 +1,4 @@
-"""The WSGI application of the stand-in for GitLab: git, REST and OAuth, each under its own addresses."""
+"""The WSGI application of the stand-in for GitLab: git, REST, OAuth and jobs' tokens, each under its own addresses."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tidegate_local.forge.faults import Faults
 from tidegate_local.forge.refusals import Refusal as LocalRefusal
 from tidegate_local.forge.routing import answer
 from tidegate_local.forge.stand_in import Answering
-from tidegate_local.gitlab import git_http, oauth
+from tidegate_local.gitlab import git_http, oauth, oidc
 from tidegate_local.gitlab.hosting import Hosting
 from tidegate_local.gitlab.refusals import Refusal, message
 from tidegate_local.gitlab.rest import api
@@ -21,9 +21,9 @@ _GIT = re.compile(r"/(?P<path>.+)\.git/(?P<rest>info/refs|git-upload-pack|git-re
 class Application(Answering):
     """Answers every request. Faults hit REST, git and OAuth."""
 
-    def __init__(self, hosting: Hosting, faults: Faults) -> None:
+    def __init__(self, hosting: Hosting, faults: Faults, issuer: oidc.Issuer) -> None:
         super().__init__(hosting.webhooks, faults)
-        self._hosting = hosting
+        self._hosting, self._issuer = hosting, issuer
 
     def is_program(self, _request: Request) -> bool:
         return True
@@ -38,6 +38,8 @@ class Application(Answering):
     def answer(self, request: Request) -> Response:
         if request.path.startswith(f"{api.PREFIX}/"):
             return api.respond(self._hosting, request)
+        if request.path in oidc.PATHS:
+            return self._issuer.respond(request)
         if request.path.startswith("/oauth/"):
             return oauth.respond(self._hosting, request)
         if git := _GIT.fullmatch(request.path):

@@ -181,6 +181,11 @@ class GitLabClient(Pusher):
         wanted = {"ref": ref, "variables": [{"key": "LOCAL_JOBS", "value": told}]}
         return int(self.call("POST", f"/projects/{encoded(project)}/pipeline", wanted)["id"])
 
+    def job_token(self, project: str, sha: str, audience: str, **claims: str) -> str:
+        """Return the token that a job of GitLab CI gets for a commit, with other ``claims`` (``ref``, …)."""
+        wanted = urllib.parse.urlencode({"project": project, "sha": sha, "audience": audience, **claims})
+        return str(json.loads(self.send("GET", f"/_services/id_token?{wanted}", {}, None))["value"])
+
     def set_status(self, project: str, sha: str, name: str, state: str) -> None:
         """Set a commit's status (pending, running, success, failed or canceled)."""
         self.call("POST", f"/projects/{encoded(project)}/statuses/{sha}", {"name": name, "state": state})

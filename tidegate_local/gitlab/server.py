@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from tidegate_local.forge.faults import Faults
+from tidegate_local.forge.settings import app_key as signing_key
 from tidegate_local.forge.stand_in import StandIn
 from tidegate_local.forge.store import Store
 from tidegate_local.gitlab.application import Application
 from tidegate_local.gitlab.hosting import Hosting
 from tidegate_local.gitlab.identity import Identities
+from tidegate_local.gitlab.oidc import Issuer
 from tidegate_local.gitlab.records import Project
 from tidegate_local.gitlab.refusals import FAULTS
 from tidegate_local.gitlab.settings import Settings
@@ -27,7 +29,9 @@ class GitLab(StandIn):
         super().__init__(Store(directory / "gitlab.sqlite3"), Faults(FAULTS), host, port)
         identities = Identities(self.settings, self._store)
         self.hosting = Hosting(self.settings, self._store, identities, Urls(self.url), directory / "repositories")
-        self._open(Application(self.hosting, self.faults), self.hosting.webhooks)
+        #: Issues tokens as GitLab CI does.
+        self.issuer = Issuer(self.hosting, lambda: signing_key(directory))
+        self._open(Application(self.hosting, self.faults, self.issuer), self.hosting.webhooks)
 
     @property
     def api_url(self) -> str:
