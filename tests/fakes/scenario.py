@@ -147,6 +147,7 @@ class MemoryEventPublisher:
     deployed: list[str] = field(default_factory=list)
     freed: int = 0
     news: list[tuple[str, str]] = field(default_factory=list)
+    notices: list[tuple[str, str, str]] = field(default_factory=list)
 
     def changed(self, deployment: Deployment) -> None:
         self.announced.append(deployment)
@@ -189,6 +190,9 @@ class MemoryEventPublisher:
 
     def entry_changed(self, repository: str, entry: str) -> None:
         self.news.append((repository, entry))
+
+    def entry_refused(self, repository: str, entry: str, notice: str) -> None:
+        self.notices.append((repository, entry, notice))
 
 
 @dataclass(slots=True)

@@ -84,5 +84,7 @@ def test_a_reader_is_refused_on_the_check_run(worker: Worker) -> None:
     entry = worker.announce(1)
     worker.until_waiting()
     assert "needs write access" in answer_entry_button(worker.ports, CONFIG, entry, Button.EVICT, "reader")
+    ((_, _, notice),) = worker.publisher.notices
+    publish_entry(worker.ports, CONFIG, entry, notice)
     assert "needs write access" in list(worker.forge.check_runs.values())[-1].summary
     assert worker.state(entry) is EntryState.TESTING

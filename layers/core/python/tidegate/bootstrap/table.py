@@ -320,7 +320,9 @@ QUEUES: Mapping[str, Mapping[str, Queue]] = {
                 "publish_revision": Verb(PublishRevision, _publish_revision),
                 "publish_entry": Verb(
                     PublishEntry,
-                    lambda ports, asked: _verb("config_updates.publish_entry")(ports, asked.repository, asked.entry),
+                    lambda ports, asked: _verb("config_updates.publish_entry")(
+                        ports, asked.repository, asked.entry, asked.notice
+                    ),
                 ),
                 "follow_apply": Verb(
                     FollowApply, lambda ports, asked: _verb("pull_requests.merge_applied")(ports, asked.pull_request)

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 from tidegate.config_updates.authorize import may_operate
 from tidegate.config_updates.evict import evict_entry
-from tidegate.config_updates.publish_entry import publish_entry
 from tidegate.config_updates.retry import retry_entry
 from tidegate.config_updates.roll_back import roll_back
 from tidegate.config_updates.rules.operations import Operated, Operation
@@ -29,7 +28,7 @@ def answer_entry_button(ports: Ports, repository: str, entry: str, button: str, 
     """
     decision = _act(ports, repository, entry, button, by)
     if not decision.done:
-        publish_entry(ports, repository, entry, notice=decision.reason)
+        ports.event_publisher.entry_refused(repository, entry, decision.reason)
     return "done" if decision.done else f"refused: {decision.reason}"
 
 

@@ -152,9 +152,10 @@ class OfEntry(Queued):
 
 
 class PublishEntry(OfEntry):
-    """Publishes the check run of an entry's commit: the check-run queue."""
+    """Publishes the check run of an entry's commit: the check-run queue. ``notice`` answers a button without effect."""
 
     kind: Literal["publish_entry"] = "publish_entry"
+    notice: str = ""
 
 
 class FollowUpdate(OfEntry):

@@ -58,6 +58,9 @@ class EventPublisher(Protocol):
     def entry_changed(self, repository: str, entry: str) -> None:
         """Request what follows from news of a config update: its check run, and its promotion's next step."""
 
+    def entry_refused(self, repository: str, entry: str, notice: str) -> None:
+        """Request that the check run of an entry tells why a button had no effect."""
+
 
 class AuditLog(Protocol):
     def publish(self, message: AuditMessage) -> None:

@@ -158,6 +158,10 @@ class AwsEventPublisher:
         self._send(self._channels.check_run_queue, PublishEntry(repository=repository, entry=entry), group)
         self._send(self._channels.change_queue, FollowUpdate(repository=repository, entry=entry), group)
 
+    def entry_refused(self, repository: str, entry: str, notice: str) -> None:
+        message = PublishEntry(repository=repository, entry=entry, notice=notice)
+        self._send(self._channels.check_run_queue, message, _digest(repository))
+
     def _show(self, message: PublishDeployment, once: str = "") -> None:
         self._send(self._channels.check_run_queue, message, message.deployment, once)
 
