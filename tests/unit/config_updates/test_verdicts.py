@@ -95,5 +95,11 @@ def test_a_check_that_never_finishes_fails_after_its_time():
     assert _judged(started, minutes=71).verdict is Verdict.FAIL
 
 
+def test_case_58_a_provider_whose_clock_is_behind_lets_no_check_be_late():
+    started = _run("in_progress", started_at=PUSHED - timedelta(hours=3))
+    assert _judged(started, minutes=60).verdict is Verdict.NONE
+    assert _judged(started, minutes=61).verdict is Verdict.FAIL
+
+
 def test_a_commit_without_required_checks_is_never_green():
     assert _judged(_run("success"), required=()).verdict is Verdict.NONE

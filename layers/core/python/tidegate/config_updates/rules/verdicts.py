@@ -140,7 +140,8 @@ def _of_report(
         return CheckVerdict(check, Verdict.FAIL, "failed")
     if result in _UNDECIDED:
         return _undecided(check, report, retried.get((check.name, report.source)), now, timeouts)
-    if now - (report.started_at or pushed_at) > timeouts.finish:
+    # No check of a commit starts before its push, whatever the provider's clock says.
+    if now - max(report.started_at or pushed_at, pushed_at) > timeouts.finish:
         return CheckVerdict(check, Verdict.FAIL, f"did not finish within {_minutes(timeouts.finish)}")
     return CheckVerdict(check, Verdict.NONE, "was cancelled" if result in _CANCELLED else "is running")
 
