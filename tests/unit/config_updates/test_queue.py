@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from datetime import timedelta
 
+import pytest
+
 from tests.fakes.config_updates import MemoryUpdateWorkflows
 from tests.unit.config_updates.worker import BEGAN, CONFIG, FILE, Worker
 from tidegate.config_updates.queue.begin_replay import begin_replay
@@ -26,6 +28,7 @@ from tidegate.messages.config_updates import (
 )
 from tidegate.reconciler.reconciler_pass import ReconcilerPass
 from tidegate.reconciler.start_update_workers import start_update_workers
+from tidegate.rules.errors import ForgeRefused
 from tidegate.vcs.rules.check_report import CheckReport, Source
 from tidegate.vcs.rules.comparison import Comparison
 
@@ -86,9 +89,14 @@ def test_case_36_a_branch_that_somebody_else_has_moved_is_left_alone_and_reporte
     worker.branches.heads["auto"] = "stranger"
     worker.announce(2)
     assert worker.until_waiting() == []
+    assert worker.claim().blocked
     assert worker.at("auto") == "stranger"
     assert worker.head.blocked is not None
     assert "delete the branch" in worker.head.blocked.reason
+    del worker.branches.heads["auto"]
+    wake_worker(worker.ports, CONFIG)
+    assert worker.until_waiting() == ["align"]
+    assert len(worker.head.stack) == 2
 
 
 def test_case_37_a_deleted_auto_branch_is_made_anew_from_the_entries(worker: Worker) -> None:
@@ -217,6 +225,36 @@ def test_case_22_a_check_of_another_app_does_not_count(worker: Worker) -> None:
     assert worker.at("main") == "m1"
 
 
+def test_case_23_a_check_that_a_newer_push_cancelled_evicts_nothing(worker: Worker) -> None:
+    lower, tip = worker.announce(1), worker.announce(2)
+    worker.until_waiting()
+    worker.checked(lower, "cancelled")
+    assert worker.until_waiting() == []
+    worker.checked(tip, "success")
+    assert worker.until_waiting() == ["land"]
+    assert {worker.state(lower), worker.state(tip)} == {EntryState.LANDED}
+
+
+def test_cases_26_to_28_what_ci_says_of_commits_that_are_off_the_auto_branch_moves_nothing(worker: Worker) -> None:
+    landed, evicted = worker.announce(1), worker.announce(2)
+    worker.until_waiting()
+    worker.checked(landed, "success")
+    worker.checked(evicted, "failure")
+    worker.until_waiting()
+    later = worker.announce(3)
+    worker.until_waiting()
+    moves, head = list(worker.branches.moves), worker.at("main")
+    for sha, result in (("m1", "failure"), ("c1", "failure"), ("c2", "success")):
+        worker.branches.reports.setdefault(sha, []).append(
+            CheckReport(Source.CHECK_RUN, "check", "github-actions", result, 9)
+        )
+        wake_worker(worker.ports, CONFIG)
+        assert worker.until_waiting() == []
+    assert (worker.branches.moves, worker.at("main")) == (moves, head)
+    assert [each.entry for each in worker.head.stack] == [later]
+    assert (worker.state(landed), worker.state(evicted)) == (EntryState.LANDED, EntryState.EVICTED)
+
+
 def test_case_24_a_check_without_a_result_is_requested_again_once(worker: Worker) -> None:
     entry = worker.announce(1)
     worker.until_waiting()
@@ -244,6 +282,84 @@ def test_case_34_a_default_branch_that_moves_meanwhile_is_followed(worker: Worke
     worker.checked(entry, "success")
     worker.until_waiting()
     assert worker.at("main") == "c2"
+
+
+def test_case_35_a_default_branch_that_always_moves_is_told_and_what_passes_lands_at_last(worker: Worker) -> None:
+    entry = worker.announce(1)
+    worker.until_waiting()
+    told = []
+    for number in range(2, 7):
+        worker.checked(entry, "success")
+        worker.branches.heads["main"] = worker.put(f"m{number}", staging="first", production="first")
+        claimed = worker.claim()
+        told.append(claimed.outrun)
+        begun = begin_replay(worker.ports, BeginReplay(repository=CONFIG, execution=worker.execution))
+        worker.run(begun.job)
+        push_replay(worker.ports, PushReplay(repository=CONFIG, execution=worker.execution))
+    assert told == [0, 0, 0, 3, 4]
+    worker.checked(entry, "success")
+    assert worker.until_waiting() == ["land"]
+    assert worker.state(entry) is EntryState.LANDED
+    assert worker.head.outrun == 0
+
+
+@pytest.mark.parametrize("left", ["", "stranger"])
+def test_a_lease_that_is_lost_at_the_push_is_planned_anew(worker: Worker, left: str) -> None:
+    first = worker.announce(1)
+    worker.until_waiting()
+    second = worker.announce(2)
+    of_worker = {"repository": CONFIG, "execution": worker.execution}
+    assert worker.claim().step == "apply"
+    worker.run(begin_replay(worker.ports, BeginReplay(**of_worker)).job)
+    worker.branches.heads.pop("auto")
+    if left:
+        worker.branches.heads["auto"] = left
+    assert not push_replay(worker.ports, PushReplay(**of_worker)).moved
+    assert worker.at("auto") == left
+    if left:
+        assert worker.until_waiting() == []
+        del worker.branches.heads["auto"]
+        wake_worker(worker.ports, CONFIG)
+    assert worker.until_waiting() == ["align"]
+    assert [each.entry for each in worker.head.stack] == [first, second]
+    assert worker.at("auto") == worker.head.stack[-1].sha
+
+
+def test_a_default_branch_that_moves_while_commits_are_made_is_followed(worker: Worker) -> None:
+    entry = worker.announce(1)
+    of_worker = {"repository": CONFIG, "execution": worker.execution}
+    worker.claim()
+    worker.run(begin_replay(worker.ports, BeginReplay(**of_worker)).job)
+    worker.branches.heads["main"] = worker.put("m2", staging="first", production="first")
+    assert push_replay(worker.ports, PushReplay(**of_worker)).moved
+    assert worker.until_waiting() == ["align"]
+    worker.checked(entry, "success")
+    assert worker.until_waiting() == ["land"]
+    assert worker.head.base == worker.at("main") == worker.at("auto")
+
+
+def test_case_42_a_revoked_token_lets_entries_wait_and_is_told(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = worker.announce(1)
+    worker.until_waiting()
+    worker.checked(entry, "success")
+
+    def revoked(*_: object) -> None:
+        raise ForgeRefused(401, "Bad credentials")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(worker.branches, "move", revoked)
+        assert worker.until_waiting() == ["land"]
+        claimed = worker.claim()
+        assert (claimed.step, claimed.blocked) == ("wait", True)
+        assert "Bad credentials" in claimed.reason
+        worker.later(timedelta(seconds=6))
+        patch.setattr(worker.branches, "branch_heads", revoked)
+        claimed = worker.claim()
+        assert (claimed.step, claimed.blocked, claimed.seconds) == ("wait", True, 600)
+        assert "Bad credentials" in claimed.reason
+    assert worker.state(entry) is EntryState.TESTING
+    assert worker.until_waiting() == ["land"]
+    assert worker.state(entry) is EntryState.LANDED
 
 
 def test_case_41_a_refused_move_is_tried_again_after_some_seconds(worker: Worker) -> None:

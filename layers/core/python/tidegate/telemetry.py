@@ -42,8 +42,25 @@ def observed(handler: Handler) -> Handler:
 
 def count_ignored(function: str, source: str, kind: str) -> None:
     """Log and count a message or event without a verb, from another release or sent by mistake."""
+    logger.warning("ignored: no verb handles this kind of event", extra={"source": source, "ignored": kind[:100]})
+    _count("IgnoredMessages", 1, function=function)
+
+
+def count_starvation(repository: str, times: int) -> None:
+    """Log and count that people move a default branch faster than its entries are tested, ``times`` in a row."""
+    logger.warning("the default branch moves faster than entries are tested", extra={"replays": times})
+    _count("ConfigUpdateStarvation", times, repository=repository)
+
+
+def count_blocked(repository: str, reason: str) -> None:
+    """Log and count that the queue of a config repository waits for somebody to mend something."""
+    logger.warning("a config repository's queue is blocked", extra={"reason": reason[:500]})
+    _count("ConfigUpdatesBlocked", 1, repository=repository)
+
+
+def _count(name: str, value: int, **dimension: str) -> None:
     from aws_lambda_powertools.metrics import MetricUnit, single_metric  # noqa: PLC0415  # Seldom needed.
 
-    logger.warning("ignored: no verb handles this kind of event", extra={"source": source, "ignored": kind[:100]})
-    with single_metric(name="IgnoredMessages", unit=MetricUnit.Count, value=1, namespace="Tidegate") as metric:
-        metric.add_dimension("function", function)
+    with single_metric(name=name, unit=MetricUnit.Count, value=value, namespace="Tidegate") as metric:
+        for of, one in dimension.items():
+            metric.add_dimension(of, one)

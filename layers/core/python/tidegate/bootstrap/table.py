@@ -56,6 +56,7 @@ from tidegate.messages.config_updates import (
     PromoteEntry,
     PushReplay,
     StallPromotion,
+    UpdateClaimed,
     WaitForUpdate,
     WaitInPromotion,
 )
@@ -78,6 +79,7 @@ from tidegate.messages.queues import (
 from tidegate.ports import Ports
 from tidegate.ports.deliveries import Delivery
 from tidegate.settings import UpdateWorkflowSettings, WorkflowSettings
+from tidegate.telemetry import count_blocked, count_starvation
 
 M = TypeVar("M", bound=Message)
 
@@ -160,6 +162,15 @@ def _discover_drift(ports: Ports, asked: DiscoverDrift) -> DriftDiscovered:
     return DriftDiscovered(next=following, layers=layers)
 
 
+def _claim_update(ports: Ports, asked: ClaimUpdate) -> UpdateClaimed:
+    claimed: UpdateClaimed = _verb("config_updates.queue.claim_update")(ports, asked)
+    if claimed.outrun:
+        count_starvation(asked.repository, claimed.outrun)
+    if claimed.blocked:
+        count_blocked(asked.repository, claimed.reason)
+    return claimed
+
+
 def _conclude_drift(ports: Ports, asked: ConcludeDrift) -> DriftConcluded:
     run = asked.repository, asked.schedule, asked.execution
     if asked.error:
@@ -214,7 +225,7 @@ STEPS: Mapping[str, Mapping[str, Verb[Any]]] = {
         "dispatch_job": Verb(DispatchJob, _verb("jobs.dispatch_job")),
         "evaluate_plan": Verb(EvaluatePlan, _verb("jobs.evaluate_policies_of_plan:evaluate_plan")),
         "conclude_drift": Verb(ConcludeDrift, _conclude_drift),
-        "claim_update": Verb(ClaimUpdate, _verb("config_updates.queue.claim_update")),
+        "claim_update": Verb(ClaimUpdate, _claim_update),
         "begin_replay": Verb(BeginReplay, _verb("config_updates.queue.begin_replay")),
         "begin_promotion": Verb(BeginPromotion, _verb("config_updates.promotions.begin_promotion")),
     },

@@ -24,13 +24,19 @@ class ClaimUpdate(OfWorker):
 
 
 class UpdateClaimed(Message):
-    """The worker's next step and why. ``seconds`` is how long it waits at most, ``commit`` is the one that lands."""
+    """The worker's next step and why. ``seconds`` is how long it waits at most, ``commit`` is the one that lands.
+
+    ``outrun`` counts the replays in a row because people moved the default branch, 0 while there are few. ``blocked``
+    tells that a person may have to act.
+    """
 
     step: Literal["align", "apply", "evict", "land", "wait", "hand over", "stop"]
     reason: str
     version: int
     seconds: int = 0
     commit: str = ""
+    outrun: int = 0
+    blocked: bool = False
 
 
 class BeginReplay(OfWorker):

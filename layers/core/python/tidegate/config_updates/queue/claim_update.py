@@ -19,6 +19,7 @@ from tidegate.config_updates.rules.keeping import Kept
 from tidegate.config_updates.rules.queue import (
     LOOK_AGAIN,
     MOST_ROUNDS,
+    OUTRUN_OFTEN,
     Hold,
     OnAuto,
     Refs,
@@ -72,13 +73,13 @@ def _claim(ports: Ports, message: ClaimUpdate) -> UpdateClaimed:
     if message.rounds >= min(ports.rounds, MOST_ROUNDS) or now - message.started >= EXECUTION_AGE:
         reason = f"This execution has worked for {message.rounds} rounds."
         return UpdateClaimed(step="hand over", reason=reason, version=before.version)
-    if head.blocked and head.blocked.until > now:
+    if head.blocked and not head.blocked.by_person and head.blocked.until > now:
         return _waits(ports, before, head, head.blocked.reason, head.blocked.until - now)
     look = _Look(ports, replace(head, blocked=None))
     try:
         seen = look.see()
     except (ForgeRefused, InvalidConfiguration, NoConfigUpdates, NotFound, UnusableBranch) as problem:
-        found = blocked(str(problem), now + LOOK_AGAIN)
+        found = blocked(str(problem), now + LOOK_AGAIN, by_person=True)
         return _waits(ports, before, replace(look.head, blocked=found), found.reason, LOOK_AGAIN, look)
     move = decide_move(look.head, seen)
     saved = _commit(ports, before, move.head, look)
@@ -88,6 +89,8 @@ def _claim(ports: Ports, message: ClaimUpdate) -> UpdateClaimed:
         version=saved.version,
         seconds=max(1, int(move.wait.total_seconds())),
         commit=move.land.sha if move.land else "",
+        blocked=saved.blocked is not None,
+        outrun=saved.outrun if move.step is UpdateStep.ALIGN and saved.outrun >= OUTRUN_OFTEN else 0,
     )
 
 
@@ -96,7 +99,9 @@ def _waits(
 ) -> UpdateClaimed:
     saved = _commit(ports, before, head, look)
     seconds = max(1, int(time.total_seconds()))
-    return UpdateClaimed(step=UpdateStep.WAIT.value, reason=reason, version=saved.version, seconds=seconds)
+    return UpdateClaimed(
+        step=UpdateStep.WAIT.value, reason=reason, version=saved.version, seconds=seconds, blocked=bool(saved.blocked)
+    )
 
 
 def _commit(ports: Ports, before: UpdateHead, head: UpdateHead, look: _Look | None) -> UpdateHead:

@@ -137,6 +137,7 @@ def _applied(
         head,
         replaying=None,
         refusals=0,
+        outrun=head.outrun + (bool(head.stack) and replaying.default != head.base),
         base=replaying.default,
         auto=replayed.tip,
         stack=tuple(stack),

@@ -32,6 +32,8 @@ LOOK_AGAIN = timedelta(minutes=10)
 #: ``LOOK_AGAIN``.
 _FIRST_REFUSAL = timedelta(seconds=5)
 _MOST_REFUSALS = 10
+#: Replays in a row without a landing, because people moved the default branch meanwhile, from which on it is counted.
+OUTRUN_OFTEN = 3
 #: Earlier commits of an entry that are remembered, for people.
 MOST_PAST = 10
 #: Characters that the head keeps of what keeps its worker waiting.
@@ -161,15 +163,19 @@ class SetState:
 
 @dataclass(frozen=True, slots=True)
 class Blocked:
-    """Why the worker cannot go on, as sentences, and when it tries again."""
+    """Why the worker cannot go on, as sentences, and when it tries again.
+
+    ``by_person`` tells that somebody has to mend it: then the worker looks sooner too, whenever something wakes it.
+    """
 
     reason: str
     until: datetime
+    by_person: bool = False
 
 
-def blocked(reason: str, until: datetime) -> Blocked:
+def blocked(reason: str, until: datetime, *, by_person: bool = False) -> Blocked:
     """Return it with a reason that the head has room for, whatever a program or the VCS provider said."""
-    return Blocked(reason[:_LONGEST_PROBLEM], until)
+    return Blocked(reason[:_LONGEST_PROBLEM], until, by_person)
 
 
 def one_reason(text: str) -> str:
@@ -186,7 +192,8 @@ class UpdateHead:
     their order. ``asked`` tells that something may have happened that the worker has not seen. ``changed`` are entries
     whose news are not published yet. ``token`` is that of a worker that waits. ``evictions`` are carried out by its
     next replays. ``refusals`` counts how often in a row the VCS provider has refused to move a branch, or a replay has
-    failed.
+    failed, ``outrun`` how often the entries on the auto branch were made anew since the last landing, because the
+    default branch had moved.
     """
 
     repository: str
@@ -208,6 +215,7 @@ class UpdateHead:
     blocked: Blocked | None = None
     evictions: tuple[Eviction, ...] = ()
     refusals: int = 0
+    outrun: int = 0
 
     @property
     def open(self) -> tuple[str, ...]:
@@ -314,7 +322,7 @@ def _misfit(head: UpdateHead, seen: Seen) -> Why | None:
 def _stopped(head: UpdateHead, seen: Seen) -> NextMove | None:
     """Return the wait while the auto branch is not ours to move, or somebody has paused the queue; otherwise None."""
     if problem := _foreign(head, seen.refs):
-        waiting = replace(head, blocked=blocked(problem, seen.now + LOOK_AGAIN))
+        waiting = replace(head, blocked=blocked(problem, seen.now + LOOK_AGAIN, by_person=True))
         return NextMove(UpdateStep.WAIT, problem, waiting, wait=LOOK_AGAIN)
     if head.pause is not None:
         return NextMove(UpdateStep.WAIT, f"{head.pause.by} has paused the queue.", head)
@@ -467,7 +475,7 @@ def landed_with(head: UpdateHead, sha: str) -> UpdateHead:
     """Return the head once the default branch is at the commit ``sha`` of the stack: it and all below it are landed."""
     at = next(number for number, each in enumerate(head.stack) if each.sha == sha)
     landed = [each.entry for each in head.stack[: at + 1]]
-    return replace(head, base=sha, stack=head.stack[at + 1 :]).about(*landed)
+    return replace(head, base=sha, stack=head.stack[at + 1 :], outrun=0).about(*landed)
 
 
 def ended(entry: UpdateEntry, state: EntryState, reason: str, now: datetime) -> UpdateEntry:
