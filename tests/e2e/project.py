@@ -73,14 +73,18 @@ class Project:
         """Push files as they are; ``branch`` and ``base`` may be given. Return the commit's SHA."""
         return self.tidegate.maintainer.push(self.name, files, message, **where)
 
-    def git(self, *arguments: str) -> None:
-        """Run a git command that needs the forge's address (``{url}``) in an empty repository."""
+    def git(self, *arguments: str) -> str:
+        """Run a git command in a repository that has all refs of the forge as ``forge/*``; return what it prints.
+
+        ``{url}`` is the forge's address of it.
+        """
         url = self.tidegate.maintainer.clone_url(self.name)
         with tempfile.TemporaryDirectory() as empty:
             subprocess.run(["git", "init", "--quiet"], cwd=empty, check=True, env=_environment())
             for command in (("fetch", "--quiet", url, "+refs/*:refs/forge/*"), arguments):
                 argv = ["git", *(argument.replace("{url}", url) for argument in command)]
-                subprocess.run(argv, cwd=empty, check=True, env=_environment(), capture_output=True)
+                done = subprocess.run(argv, cwd=empty, check=True, env=_environment(), capture_output=True, text=True)
+        return done.stdout
 
     def force(self, sha: str) -> None:
         """Force ``main`` to another commit."""

@@ -10,11 +10,13 @@ from urllib.error import HTTPError
 import pytest
 
 from tests import gitlab_events as events
+from tests.e2e.config_project import build, sample
 from tests.e2e.deadlines import eventually
 from tests.e2e.gitlab_project import Project, confirm, succeeded, waits
 from tests.e2e.installation import job_of
 from tests.e2e.pulls import gated
 from tidegate_local.client import LocalCloud
+from tidegate_local.demo.updates import SET
 
 
 @pytest.fixture(scope="module")
@@ -208,3 +210,34 @@ class TestWhoeverKnowsTheWebhooksSecret:
         assert project.tell("Push Hook", self.of(project, events.push(after=head))) == 202
         self.refused(project, f"The forge does not have {head} on main")
         assert "tidegate/deploy: app" not in project.statuses(head)
+
+
+def test_an_announced_image_set_lands_once_its_pipeline_has_passed(project):
+    """The token is one of GitLab CI, the check is a job, and the branches move by leased pushes."""
+    person, app, web = project.person("maintainer"), f"{project.name}-app", project.cloud.info["api_url"]
+    person.push(app, {"README.md": "# Shop\n"}, "Begin")
+    begun = project.push_files(sample(app, "gitlab-ci"))
+    where = f"/api/v1/config-updates/{project.name}"
+    ids = []
+    for number in (1, 2):
+        app_sha, images = build(number)
+        token = person.job_token(app, app_sha, web, pipeline_id=str(number))
+        ids.append(project.api("PUT", f"{where}/sets/{SET}/images/{app_sha}", images, token)["id"])
+
+    def entry(identifier, state, not_on=""):
+        found = project.api("GET", f"{where}/entries/{identifier}")
+        return found if found["state"] == state and found["commit"] != not_on else None
+
+    guilty, innocent = ids
+    broken = eventually(lambda: entry(guilty, "testing"), what="the first commit")["commit"]
+    tip = eventually(lambda: entry(innocent, "testing"), what="the second commit")["commit"]
+    person.force_push(project.name, "ci", broken)
+    person.run_jobs(project.name, "ci", check="failed")
+    eventually(lambda: entry(guilty, "evicted"), what="the eviction")
+    remade = eventually(lambda: entry(innocent, "testing", tip), what="the second one, made anew")["commit"]
+    assert person.branches(project.name)["main"] == begun
+    person.run_jobs(project.name, "auto", check="success")
+    landed = eventually(lambda: entry(innocent, "landed"), what="the landing")
+    branches = person.branches(project.name)
+    assert landed["commit"] == remade == branches["main"] == branches["auto"]
+    project.status(remade, "tidegate/config-update", succeeded)

@@ -251,6 +251,11 @@ def test_what_ci_reports_of_a_commit_is_accepted_as_no_more_than_that(event, pay
     assert read_event(event, payload) == Accepted("checks", {"repository": "acme/infra", "sha": AFTER})
 
 
+def test_case_29_a_status_counts_whatever_branches_its_webhook_lists():
+    listed = changed(STATUS, "branches", [{"name": f"other-{number}"} for number in range(10)])
+    assert read_event("status", listed) == read_event("status", STATUS)
+
+
 def test_a_command_on_a_pull_request_is_accepted_as_it_was_written():
     fields = {
         "repository": "acme/infra",

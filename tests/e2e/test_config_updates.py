@@ -1,0 +1,161 @@
+"""Images enter a config repository, are tested, land, and go from environment to environment; what can go wrong."""
+
+from __future__ import annotations
+
+import json
+import re
+import uuid
+
+import pytest
+
+from tests.e2e.config_project import ConfigProject, build
+from tests.e2e.pages import run_tidegate
+from tests.e2e.project import title, words
+from tidegate_local.demo.updates import SET
+
+#: Writes a file for each service of the image set and no other, once the gate is open.
+_GENERATOR = """\
+introduce_images:
+	while [ ! -e {gate} ]; do sleep 0.1; done
+	cp "$(IMAGE_FILE)" images/staging.json
+	rm -rf generated/staging && mkdir -p generated/staging
+	python3 -c 'import json; [open(f"generated/staging/{{name}}.yaml", "w").write(image["Digest"]) \
+for name, image in json.load(open("images/staging.json")).items()]'
+"""
+
+
+@pytest.fixture
+def project(tidegate, request):
+    readable = re.sub("[^a-z0-9]+", "-", request.node.name.lower())[5:40].strip("-")
+    return ConfigProject(tidegate, f"acme/{readable}-{uuid.uuid4().hex[:6]}")
+
+
+def images(project, revision, environment="staging"):
+    """Return the images of an environment at a revision."""
+    return json.loads(project.git("show", f"{revision}:images/{environment}.json"))
+
+
+def test_images_reach_production_and_a_rollback_brings_the_ones_before_back(project):
+    project.tidegate.maintainer.duplicate_webhooks("check_run", 3)
+    begun = project.begin()
+    before = images(project, begun, "production")
+    first = project.announce(1)
+    tested = project.check(first, "success")
+    assert project.lands(first) == tested == project.head("main") == project.head("auto")
+    assert images(project, tested) == build(1)[1]
+    project.report("staging-eu")
+    promotion = project.promoted("production")
+    second = project.check(promotion, "success")
+    assert project.lands(promotion) == second == project.head("main")
+    assert images(project, second, "production") == build(1)[1]
+    assert project.newest("production")["commit"] == second
+    done = run_tidegate(project, "updates", "rollback", project.name, "production")
+    assert done.returncode == 0, done.stderr
+    back = project.promoted("production")
+    third = project.check(back, "success")
+    assert project.lands(back) == third == project.head("main")
+    assert images(project, third, "production") == before
+    assert images(project, third) == build(1)[1]
+    assert project.hold()["by"] == "reviewer"
+    # The repository's own history tells it all, and its generated files are current at each commit.
+    ids = "--format=%(trailers:key=Autocommit-Id,valueonly)"
+    assert project.git("log", "--reverse", ids, f"{begun}..forge/heads/main").split() == [first, promotion, back]
+
+
+def test_a_failed_image_set_is_evicted_and_the_innocent_one_behind_it_lands(project):
+    """Cases 17 and 18, with the buttons of the check run."""
+    begun = project.begin()
+    guilty, innocent = project.announce(1), project.announce(2)
+    suspect = project.check(innocent, "failure")
+    shown = project.shown(suspect, lambda run: "check failed" in title(run))
+    assert "because of an entry below it" in words(shown)
+    broken = project.check(guilty, "failure")
+    project.ends(guilty, "evicted")
+    remade = project.check(innocent, "success", not_on=suspect)
+    assert project.lands(innocent) == remade == project.head("main")
+    assert project.git("rev-parse", f"{remade}^").strip() == begun
+    assert images(project, remade) == build(2)[1]
+    assert title(project.shown(suspect, lambda run: run["status"] == "completed")) == f"Made anew as {remade[:12]}"
+    # Retry: the older images do not come back over newer ones. Evict and roll back do what they say.
+    run = project.shown(broken, lambda run: title(run) == "Evicted from the auto branch")
+    project.click(run, "Retry")
+    assert "newer" in words(project.shown(broken, lambda run: "newer" in words(run)))
+    third = project.announce(3)
+    again = project.commit(third)
+    project.click(project.shown(again, lambda run: title(run).startswith("Position 1 of 1")), "Evict")
+    assert project.ends(third, "evicted")["reason"] == "reviewer evicted it."
+    project.click(project.shown(again, lambda run: title(run) == "Evicted from the auto branch"), "Retry")
+    tried = project.check(third, "success")
+    assert project.lands(third) == project.head("main")
+    project.click(project.shown(tried, lambda run: title(run) == "Landed on the default branch"), "Roll back")
+    back = project.check(project.promoted("staging"), "success")
+    assert images(project, back) == build(2)[1]
+
+
+def test_a_person_moves_the_default_branch_and_changes_images_by_hand(project):
+    """Cases 30, 31 and 33."""
+    project.begin()
+    entry = project.announce(1)
+    old = project.commit(entry)
+    template = project.git("show", "forge/heads/main:templates/web.yaml")
+    by_hand = project.push_files({"templates/web.yaml": template + "# by hand\n"}, "Change the template")
+    new = project.check(entry, "success", not_on=old)
+    assert project.lands(entry) == new == project.head("main")
+    assert project.git("rev-parse", f"{new}^").strip() == by_hand
+    generated = project.git("show", f"{new}:generated/staging/web.yaml")
+    assert "# by hand" in generated
+    assert build(1)[1]["web"]["Digest"] in generated
+    rolled_back = json.dumps(images(project, by_hand), indent=2)
+    project.push_files({"images/staging.json": rolled_back}, "Roll back by hand")
+    held = project.queue(lambda _: project.hold())
+    assert held["entries"] == []
+    assert "images/staging.json" in project.hold()["reason"]
+    later = project.announce(2)
+    assert "somebody releases shop" in project.entry(later)["waits_for"]
+    assert project.entry(later)["state"] == "queued"
+    project.call("POST", f"/sets/{SET}/release", {})
+    last = project.check(later, "success")
+    assert project.lands(later) == last == project.head("main")
+
+
+def test_the_auto_branch_is_deleted_while_commits_are_made_and_rewritten_by_a_stranger(project, gate):
+    """Cases 8, 34, 36 and 37: the lease is lost at the push."""
+    begun = project.begin(Makefile=_GENERATOR.format(gate=gate))
+    gate.touch()
+    first = project.announce(1, ("web", "worker"))
+    project.commit(first)
+    gate.unlink()
+    second = project.announce(2, ("web", "api"))
+    project.queue(lambda queue: queue["doing"] == "apply")
+    project.git("push", "--quiet", "{url}", ":refs/heads/auto")
+    gate.touch()
+    tip = project.check(second, "success")
+    assert project.lands(second) == tip == project.head("main")
+    assert project.entry(first)["state"] == "landed"
+    changed = project.git("show", "--format=", "--name-status", tip).split("\n")
+    assert {"A\tgenerated/staging/api.yaml", "D\tgenerated/staging/worker.yaml"} <= set(changed)
+    stranger = project.push_files({"notes.md": "Mine\n"}, "A commit of somebody else", branch="auto")
+    third = project.announce(3, ("web",))
+    blocked = project.queue(lambda queue: queue["blocked"])["blocked"]
+    assert stranger[:12] in blocked["reason"]
+    assert project.head("auto") == stranger
+    assert project.git("rev-parse", f"{tip}~2").strip() == begun
+    project.git("push", "--quiet", "{url}", ":refs/heads/auto")
+    project.tidegate.reconcile()
+    assert project.commit(third) == project.head("auto")
+
+
+def test_a_green_commit_lands_although_its_webhook_is_lost_and_the_branch_was_locked(project):
+    """Cases 39 and 41: the reconciler alone suffices, and a refused move is tried again."""
+    project.begin()
+    project.tidegate.maintainer.protect(project.name, locked=True)
+    entry = project.announce(1)
+    commit = project.commit(entry)
+    with project.tidegate.webhooks_lost():
+        project.check(entry, "success")
+    assert project.entry(entry)["verdict"] == "none"
+    project.tidegate.reconcile()
+    blocked = project.queue(lambda queue: queue["blocked"])["blocked"]
+    assert "refuses to move the branch" in blocked["reason"]
+    project.tidegate.maintainer.protect(project.name)
+    assert project.lands(entry) == commit == project.head("main")
