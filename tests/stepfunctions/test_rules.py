@@ -198,7 +198,7 @@ def test_every_caught_failure_is_recorded_before_the_execution_ends(machine: Mac
         "pull_request": {"Show what the merge would do", "Show the internal error"},
         "drift": {"Keep and show what was found", "Record an internal error"},
         "config_update": {
-            "Look at the branches and their checks",
+            "Read the branches and their checks",
             "Record that the replay failed",
             "Fast-forward the default branch",
             "Wait for an image set, a verdict or a report",

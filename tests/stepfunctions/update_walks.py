@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from tests.stepfunctions.interpreter import Fails
-from tests.stepfunctions.way import BEGUN, REFUSED, TIMEOUT, TWICE, Way, late, looked, stumbling
+from tests.stepfunctions.way import BEGUN, REFUSED, TIMEOUT, TWICE, Way, decided, late, stumbling
 
 BEGAN = "Begin to work on the config repository"
-LOOKED = ("Look at the branches and their checks", "What to do next?")
+DECIDED = ("Read the branches and their checks", "What to do next?")
 ALIGN, APPLY = "Align auto with the default branch", "Apply the image set"
 EVICT = "Evict the lowest failed entry and replay the rest"
 MADE = (
@@ -21,35 +21,35 @@ MOVED = ("Are there entries to make?", "Push the auto branch")
 LAND, WAIT = "Fast-forward the default branch", "Wait for an image set, a verdict or a report"
 FAILED = "Record that the replay failed"
 QUIET = ("Close the queue if nothing came", "Is there work after all?", "The queue is quiet")
-RESTED = (*LOOKED, WAIT, *QUIET)
+RESTED = (*DECIDED, WAIT, *QUIET)
 HANDED = "Continue as a new execution"
 NO_COMMANDS = {**BEGUN, "commands": False, "job": "", "digest": "", "size": None}
 
 
 def _update(name: str, states: tuple[str, ...], *steps: str, **more: Any) -> Way:
-    answers = {LOOKED[0]: [looked(step) for step in steps], **more.pop("answers", {})}
+    answers = {DECIDED[0]: [decided(step) for step in steps], **more.pop("answers", {})}
     return Way("config_update", name, (BEGAN, *states), answers, **more)
 
 
 CONFIG_UPDATE = [
     *(
-        _update(f"does this, and waits: {step}", (*LOOKED, state, *MADE, *RESTED), step, "wait")
+        _update(f"does this, and waits: {step}", (*DECIDED, state, *MADE, *RESTED), step, "wait")
         for step, state in (("align", ALIGN), ("apply", APPLY), ("evict", EVICT))
     ),
     *(
         _update(
             f"just moves the branch: {step}",
-            (*LOOKED, state, *MOVED, *RESTED),
+            (*DECIDED, state, *MOVED, *RESTED),
             step,
             "wait",
             answers={state: NO_COMMANDS},
         )
         for step, state in (("align", ALIGN), ("evict", EVICT))
     ),
-    _update("lands what has passed", (*LOOKED, LAND, *RESTED), "land", "wait"),
+    _update("lands what has passed", (*DECIDED, LAND, *RESTED), "land", "wait"),
     _update(
         "is woken by an announcement, and then by a verdict",
-        (*LOOKED, WAIT, *LOOKED, APPLY, *MADE, *LOOKED, WAIT, *LOOKED, LAND, *RESTED),
+        (*DECIDED, WAIT, *DECIDED, APPLY, *MADE, *DECIDED, WAIT, *DECIDED, LAND, *RESTED),
         "wait",
         "apply",
         "wait",
@@ -59,17 +59,17 @@ CONFIG_UPDATE = [
     ),
     _update(
         "goes on while entries are open",
-        (*LOOKED, WAIT, *QUIET[:2], *RESTED),
+        (*DECIDED, WAIT, *QUIET[:2], *RESTED),
         "wait",
         "wait",
         answers={QUIET[0]: [{"closed": False}, {"closed": True}]},
     ),
-    _update("hands over after many rounds", (*LOOKED, HANDED, "Continued as a new execution"), "hand over"),
-    _update("belongs to another execution", (*LOOKED, "Another execution works here"), "stop"),
+    _update("hands over after many rounds", (*DECIDED, HANDED, "Continued as a new execution"), "hand over"),
+    _update("belongs to another execution", (*DECIDED, "Another execution works here"), "stop"),
     *(
         _update(
             f"cannot do this: {states[-1]}",
-            (*LOOKED, *states, FAILED, *RESTED),
+            (*DECIDED, *states, FAILED, *RESTED),
             step,
             "wait",
             answers={states[-1]: refused},
@@ -87,7 +87,7 @@ CONFIG_UPDATE = [
     *(
         _update(
             f"loses its runner: {lost.error}",
-            (*LOOKED, APPLY, *MADE[:3], FAILED, *RESTED),
+            (*DECIDED, APPLY, *MADE[:3], FAILED, *RESTED),
             "apply",
             "wait",
             answers={MADE[2]: lost},
@@ -95,10 +95,10 @@ CONFIG_UPDATE = [
         )
         for lost in (TIMEOUT, Fails("States.HeartbeatTimeout"), Fails("RunnerStopped"), Fails("RunnerFault"))
     ),
-    _update("has a late runner", (*LOOKED, APPLY, *MADE, *RESTED), "apply", "wait", answers=late(MADE[1])),
+    _update("has a late runner", (*DECIDED, APPLY, *MADE, *RESTED), "apply", "wait", answers=late(MADE[1])),
     _update(
         "everything stumbles",
-        (*LOOKED, ALIGN, *MADE, *LOOKED, EVICT, *MADE, *LOOKED, APPLY, *MADE, *LOOKED, LAND, *RESTED),
+        (*DECIDED, ALIGN, *MADE, *DECIDED, EVICT, *MADE, *DECIDED, APPLY, *MADE, *DECIDED, LAND, *RESTED),
         "align",
         "evict",
         "apply",
@@ -115,19 +115,19 @@ CONFIG_UPDATE = [
             records=REFUSED.error if answers else None,
         )
         for states, steps, answers in (
-            (LOOKED[:1], (), {}),
-            ((*LOOKED, LAND), ("land",), {}),
-            ((*LOOKED, WAIT), ("wait",), {}),
-            ((*LOOKED, WAIT, QUIET[0]), ("wait",), {}),
-            ((*LOOKED, HANDED), ("hand over",), {}),
-            ((*LOOKED, APPLY, FAILED), ("apply",), {APPLY: REFUSED}),
+            (DECIDED[:1], (), {}),
+            ((*DECIDED, LAND), ("land",), {}),
+            ((*DECIDED, WAIT), ("wait",), {}),
+            ((*DECIDED, WAIT, QUIET[0]), ("wait",), {}),
+            ((*DECIDED, HANDED), ("hand over",), {}),
+            ((*DECIDED, APPLY, FAILED), ("apply",), {APPLY: REFUSED}),
         )
     ),
     _update(
         "stumbles when it looks, waits, records and hands over",
-        (*LOOKED, APPLY, FAILED, *LOOKED, WAIT, *LOOKED, HANDED, "Continued as a new execution"),
+        (*DECIDED, APPLY, FAILED, *DECIDED, WAIT, *DECIDED, HANDED, "Continued as a new execution"),
         answers={
-            LOOKED[0]: [*TWICE, looked("apply"), looked("wait"), looked("hand over")],
+            DECIDED[0]: [*TWICE, decided("apply"), decided("wait"), decided("hand over")],
             APPLY: REFUSED,
             WAIT: [*TWICE, {}],
             **stumbling("config_update", FAILED, HANDED),

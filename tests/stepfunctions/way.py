@@ -50,8 +50,16 @@ def moved(following: str, soak: int = 0) -> Answer:
     return {"next": following, "reason": "", "soak": soak}
 
 
-def looked(step: str) -> Answer:
-    return {"step": step, "reason": "", "version": 1, "seconds": 60, "commit": "0" * 40 if step == "land" else ""}
+def decided(step: str) -> Answer:
+    return {
+        "step": step,
+        "reason": "",
+        "version": 1,
+        "seconds": 60,
+        "blocked": False,
+        "outrun": 0,
+        "commit": "0" * 40 if step == "land" else "",
+    }
 
 
 def claimed(step: str) -> Answer:

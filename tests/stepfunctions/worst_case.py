@@ -67,7 +67,7 @@ AGAIN: Mapping[str, Mapping[tuple[str, ...], int]] = {
         ("Begin the plan",): _BEGINS * SPECULATIVE_ATTEMPTS,
         ("Wait for a concurrency slot",): (_BEGINS - 1) * SPECULATIVE_ATTEMPTS,
     },
-    "config_update": {("Look at the branches and their checks",): MOST_ROUNDS + 1},
+    "config_update": {("Read the branches and their checks",): MOST_ROUNDS + 1},
     # A promotion only goes forward: after its checks, its targets, the soak and what comes first.
     "promotion": {("What follows?",): 4},
     "drift/Layers": {("Begin the plan",): _BEGINS, ("Wait for a concurrency slot",): _BEGINS - 1},

@@ -8,7 +8,7 @@ from tests.instants import utc
 from tidegate.config.model.file import FILE
 from tidegate.config_updates.announce import announce_images
 from tidegate.config_updates.read_configuration import current_updates
-from tidegate.config_updates.rules.queue import Refs, Seen
+from tidegate.config_updates.rules.queue import Observed, Refs
 from tidegate.ports import KnownRepository
 
 REPOSITORY, HEAD = "acme/config", "a" * 40
@@ -57,4 +57,4 @@ def announce(ports, app_sha=APP_SHA, *, image_set="shop", body=None, sequence=1,
 def any_seen(entries, default=HEAD, auto=HEAD, **verdicts):
     """Return what a worker sees: the branches, the configuration, and entries."""
     updates = current_updates(updates_ports(), REPOSITORY).updates
-    return Seen(Refs(default, auto), updates, entries, verdicts, utc("2026-03-02T09:00"), "job")
+    return Observed(Refs(default, auto), updates, entries, verdicts, utc("2026-03-02T09:00"), "job")

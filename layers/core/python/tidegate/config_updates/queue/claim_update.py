@@ -1,4 +1,4 @@
-"""Claim a config repository's next step: look at its branches and checks, record what landed, and decide."""
+"""Claim a config repository's next step: read its branches and checks, record what landed, and decide."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from tidegate.config_updates.rules.environment import BY_HAND, EnvironmentState,
 from tidegate.config_updates.rules.image_set import identity_of
 from tidegate.config_updates.rules.keeping import Kept
 from tidegate.config_updates.rules.queue import (
-    LOOK_AGAIN,
     MOST_ROUNDS,
     OUTRUN_OFTEN,
+    READ_AGAIN,
     Hold,
+    Observed,
     OnAuto,
     Refs,
     RequestedAgain,
-    Seen,
     UpdateHead,
     UpdateStep,
     blocked,
@@ -75,14 +75,14 @@ def _claim(ports: Ports, message: ClaimUpdate) -> UpdateClaimed:
         return UpdateClaimed(step="hand over", reason=reason, version=before.version)
     if head.blocked and not head.blocked.by_person and head.blocked.until > now:
         return _waits(ports, before, head, head.blocked.reason, head.blocked.until - now)
-    look = _Look(ports, replace(head, blocked=None))
+    observer = _Observer(ports, replace(head, blocked=None))
     try:
-        seen = look.see()
+        seen = observer.observe()
     except (ForgeRefused, InvalidConfiguration, NoConfigUpdates, NotFound, UnusableBranch) as problem:
-        found = blocked(str(problem), now + LOOK_AGAIN, by_person=True)
-        return _waits(ports, before, replace(look.head, blocked=found), found.reason, LOOK_AGAIN, look)
-    move = decide_move(look.head, seen)
-    saved = _commit(ports, before, move.head, look)
+        found = blocked(str(problem), now + READ_AGAIN, by_person=True)
+        return _waits(ports, before, replace(observer.head, blocked=found), found.reason, READ_AGAIN, observer)
+    move = decide_move(observer.head, seen)
+    saved = _commit(ports, before, move.head, observer)
     return UpdateClaimed(
         step=move.step.value,
         reason=move.reason,
@@ -95,18 +95,18 @@ def _claim(ports: Ports, message: ClaimUpdate) -> UpdateClaimed:
 
 
 def _waits(
-    ports: Ports, before: UpdateHead, head: UpdateHead, reason: str, time: timedelta, look: _Look | None = None
+    ports: Ports, before: UpdateHead, head: UpdateHead, reason: str, time: timedelta, observer: _Observer | None = None
 ) -> UpdateClaimed:
-    saved = _commit(ports, before, head, look)
+    saved = _commit(ports, before, head, observer)
     seconds = max(1, int(time.total_seconds()))
     return UpdateClaimed(
         step=UpdateStep.WAIT.value, reason=reason, version=saved.version, seconds=seconds, blocked=bool(saved.blocked)
     )
 
 
-def _commit(ports: Ports, before: UpdateHead, head: UpdateHead, look: _Look | None) -> UpdateHead:
+def _commit(ports: Ports, before: UpdateHead, head: UpdateHead, observer: _Observer | None) -> UpdateHead:
     """Store the decision, and publish the news. A caller that dies in between publishes them at its next claim."""
-    entries, environments = (look.entries, look.environments) if look else ((), ())
+    entries, environments = (observer.entries, observer.environments) if observer else ((), ())
     if head != before or entries or environments:
         head = ports.config_updates.commit(before, head, entries, environments)
     if not head.changed:
@@ -121,7 +121,7 @@ class UnusableBranch(Exception):
 
 
 @dataclass
-class _Look:
+class _Observer:
     """What a claim sees, and what follows from it: ``head`` with what landed, and records to save with it."""
 
     ports: Ports
@@ -129,7 +129,7 @@ class _Look:
     entries: list[UpdateEntry] = field(default_factory=list)
     environments: list[EnvironmentState] = field(default_factory=list)
 
-    def see(self) -> Seen:
+    def observe(self) -> Observed:
         """Look at branches, configuration and checks.
 
         Raise ForgeRefused, NotFound, InvalidConfiguration, NoConfigUpdates and UnusableBranch for what a person has to
@@ -154,7 +154,7 @@ class _Look:
         kept = self._kept(loaded, updates, open_)
         until = min((each.until for each in kept.values() if each.until), default=None)
         verdicts = self._verdicts(updates)
-        return Seen(refs, updates, open_, verdicts, ports.clock.now(), _new_job(), frozenset(kept), until)
+        return Observed(refs, updates, open_, verdicts, ports.clock.now(), _new_job(), frozenset(kept), until)
 
     def _kept(
         self, loaded: LoadedConfiguration, updates: ConfigUpdates, open_: Mapping[str, UpdateEntry]

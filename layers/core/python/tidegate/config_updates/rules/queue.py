@@ -27,9 +27,9 @@ MOST_ROUNDS = 60
 #: How long a worker without work waits for more, as that of a deploy queue.
 IDLE = timedelta(hours=1)
 #: How often it asks the VCS provider again while checks run, in case a webhook is lost.
-LOOK_AGAIN = timedelta(minutes=10)
+READ_AGAIN = timedelta(minutes=10)
 #: The wait after the first refusal to move a branch, or the first failed replay; each further one doubles it, up to
-#: ``LOOK_AGAIN``.
+#: ``READ_AGAIN``.
 _FIRST_REFUSAL = timedelta(seconds=5)
 _MOST_REFUSALS = 10
 #: Replays in a row without a landing, because people moved the default branch meanwhile, from which on it is counted.
@@ -261,7 +261,7 @@ class Refs:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class Observed:
     """What a decision rests on: the branches, the default branch's configuration, the open entries by id, the verdicts
     of the stacked commits by entry, the time, and a new id for a job.
 
@@ -291,7 +291,7 @@ class NextMove:
     wait: timedelta = IDLE
 
 
-def decide_move(head: UpdateHead, seen: Seen) -> NextMove:
+def decide_move(head: UpdateHead, seen: Observed) -> NextMove:
     """Return the next step of the queue's worker. The head knows of the landed entries already."""
     if stopped := _stopped(head, seen):
         return stopped
@@ -312,18 +312,18 @@ def decide_move(head: UpdateHead, seen: Seen) -> NextMove:
     return NextMove(UpdateStep.WAIT, landing.reason, head, wait=wait)
 
 
-def _misfit(head: UpdateHead, seen: Seen) -> Why | None:
+def _misfit(head: UpdateHead, seen: Observed) -> Why | None:
     """Return why the auto branch cannot stay as it is, whatever the checks say; None if it can."""
     if seen.refs.default != head.base or seen.refs.auto != head.auto or not seen.refs.auto:
         return Why.ALIGN
     return Why.APPLY if any(_is_kept(head, seen, each.entry) for each in head.stack) else None
 
 
-def _stopped(head: UpdateHead, seen: Seen) -> NextMove | None:
+def _stopped(head: UpdateHead, seen: Observed) -> NextMove | None:
     """Return the wait while the auto branch is not ours to move, or somebody has paused the queue; otherwise None."""
     if problem := _foreign(head, seen.refs):
-        waiting = replace(head, blocked=blocked(problem, seen.now + LOOK_AGAIN, by_person=True))
-        return NextMove(UpdateStep.WAIT, problem, waiting, wait=LOOK_AGAIN)
+        waiting = replace(head, blocked=blocked(problem, seen.now + READ_AGAIN, by_person=True))
+        return NextMove(UpdateStep.WAIT, problem, waiting, wait=READ_AGAIN)
     if head.pause is not None:
         return NextMove(UpdateStep.WAIT, f"{head.pause.by} has paused the queue.", head)
     return None
@@ -388,7 +388,7 @@ def most_stacked(required: Sequence[RequiredCheck]) -> int:
     return min(MOST_OPEN, _ROOM // (_OF_ENTRY + checks))
 
 
-def _entering(head: UpdateHead, seen: Seen) -> tuple[str, ...]:
+def _entering(head: UpdateHead, seen: Observed) -> tuple[str, ...]:
     """Return the waiting entries that nothing keeps back and no newer one supersedes, as many as the branch takes."""
     old = superseded(head, seen.updates, seen.entries)
     entering = (
@@ -399,7 +399,7 @@ def _entering(head: UpdateHead, seen: Seen) -> tuple[str, ...]:
     return tuple(islice(entering, max(0, most_stacked(seen.updates.required_checks) - len(head.stack))))
 
 
-def _is_kept(head: UpdateHead, seen: Seen, entry: str) -> bool:
+def _is_kept(head: UpdateHead, seen: Observed, entry: str) -> bool:
     """Tell whether a hold, a freeze window or a missing approval keeps an entry off the auto branch."""
     one = seen.entries[entry]
     held = one.kind is not EntryKind.ROLLBACK and head.set_state(one.image_set).hold is not None
@@ -423,7 +423,7 @@ def superseded(head: UpdateHead, updates: ConfigUpdates, entries: Mapping[str, U
     )
 
 
-def _replay(head: UpdateHead, seen: Seen, why: Why, reason: str, evicted: str = "") -> NextMove:
+def _replay(head: UpdateHead, seen: Observed, why: Why, reason: str, evicted: str = "") -> NextMove:
     """Return a replay: of the new entries on top of the auto branch, if nothing on it changes; otherwise of all."""
     old, entering = superseded(head, seen.updates, seen.entries), _entering(head, seen)
     leaves = {evicted, *old}
@@ -449,8 +449,8 @@ def _wait(head: UpdateHead, timeouts: Timeouts, now: datetime) -> timedelta:
         for limit in (timeouts.start, timeouts.finish)
         if each.verdict is Verdict.NONE and each.pushed_at + limit > now
     ]
-    soonest = min(ends, default=now + LOOK_AGAIN) - now
-    return min(max(soonest + timedelta(seconds=1), timedelta(seconds=1)), LOOK_AGAIN)
+    soonest = min(ends, default=now + READ_AGAIN) - now
+    return min(max(soonest + timedelta(seconds=1), timedelta(seconds=1)), READ_AGAIN)
 
 
 def refused(head: UpdateHead, reason: str, now: datetime) -> UpdateHead:
@@ -466,7 +466,7 @@ def tried_again(head: UpdateHead, reason: str, now: datetime) -> UpdateHead:
 
     A runner whose machine was taken away is replaced soon, and one that always fails does not run all the time.
     """
-    wait = min(_FIRST_REFUSAL * 2**head.refusals, LOOK_AGAIN)
+    wait = min(_FIRST_REFUSAL * 2**head.refusals, READ_AGAIN)
     problem = blocked(reason, now + wait)
     return replace(head, replaying=None, blocked=problem, refusals=min(head.refusals + 1, _MOST_REFUSALS))
 
