@@ -42,7 +42,15 @@ def offered_api() -> Mapping[str, Any]:
 def offered_events() -> Mapping[str, Any]:
     """Return the fields of events and audit messages by schema, each with its type."""
     files = sorted((CORPUS.parents[2] / "docs/schemas").glob("*.json"))
-    return {path.name: dict(_typed(json.loads(path.read_text()))) for path in files}
+    return {path.name: _fields(json.loads(path.read_text())) for path in files}
+
+
+def _fields(schema: Any) -> dict[str, list[str]]:
+    """Return the types of each field, of all variants of a message together."""
+    types: dict[str, set[str]] = {}
+    for path, found in _typed(schema):
+        types.setdefault(path, set()).update(found if isinstance(found, list) else filter(None, [found]))
+    return {path: sorted(each) for path, each in types.items()}
 
 
 def _typed(schema: Any, path: str = "") -> Iterator[tuple[str, Any]]:
