@@ -6,14 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import httpx
-
 from tests.e2e.deadlines import eventually
-from tests.e2e.pages import SECONDS
 from tests.e2e.project import CheckRun, Project
 from tidegate_local.demo.updates import APP, FILE, SAMPLE, SERVICES, SET
+from tidegate_local.updates_client import UpdatesClient
 
 CHECK_RUN = "tidegate/config-update"
+_OPERATOR = "reviewer"
 _UNDECIDED = {"queued", "testing"}
 Entry = Mapping[str, Any]
 
@@ -22,13 +21,6 @@ def sample(app: str, by: str = "github-actions") -> dict[str, str]:
     """Return the files of the example's config repository; ``by`` reports its required check."""
     files = {str(path.relative_to(SAMPLE)): path.read_text() for path in SAMPLE.rglob("*") if path.is_file()}
     return {**files, "tidegate.yaml": FILE.replace(APP, app).replace("github-actions", by)}
-
-
-def build(number: int, services: tuple[str, ...] = SERVICES) -> tuple[str, dict[str, dict[str, str]]]:
-    """Return the commit and the images of a build of the application."""
-    app_sha, digest = f"{number:040x}", f"{number:064x}"
-    names = ((name, f"registry.example.com/{name}") for name in services)
-    return app_sha, {name: {"Tag": f"{at}:{app_sha}", "Digest": f"{at}@sha256:{digest}"} for name, at in names}
 
 
 @dataclass(frozen=True)
@@ -42,19 +34,23 @@ class ConfigProject(Project):
         """The repository whose CI announces."""
         return f"{self.name}-app"
 
+    @property
+    def api(self) -> UpdatesClient:
+        """The API of the config repository."""
+        return UpdatesClient(self.tidegate.cloud.api_url, self.tidegate.maintainer, self.name, self.app)
+
     def begin(self, **files: str) -> str:
         """Push the application, and the example's files and these ones; return the commit of ``main``."""
         self.tidegate.maintainer.push(self.app, {"README.md": "# Shop\n"}, "Begin")
-        return self.push_files({**sample(self.app), **files}, "Begin")
+        begun = self.push_files({**sample(self.app), **files}, "Begin")
+        eventually(lambda: self.api.is_known(_OPERATOR), what="the webhook of the first push")
+        return begun
 
     # What CI says
 
     def announce(self, number: int, services: tuple[str, ...] = SERVICES) -> str:
         """Announce the images of a build with the token of its job; return the entry's id."""
-        app_sha, images = build(number, services)
-        audience = self.tidegate.cloud.api_url
-        token = self.tidegate.maintainer.job_token(self.app, app_sha, audience, run_number=str(number))
-        return str(self.call("PUT", f"/sets/{SET}/images/{app_sha}", images, token)["id"])
+        return str(self.api.announce(SET, number, services)["id"])
 
     def check(self, entry: str, conclusion: str, *, not_on: str = "") -> str:
         """Report the required check of an entry's commit once it has one; return the commit."""
@@ -65,9 +61,8 @@ class ConfigProject(Project):
     def report(self, target: str, result: str = "succeeded") -> None:
         """Report that a target deployed what is on ``main``."""
         if target not in self.tokens:
-            self.tokens[target] = self.call("POST", f"/sets/{SET}/targets/{target}/token", {})["token"]
-        body = {"config_sha": self.head("main"), "result": result}
-        self.call("POST", f"/sets/{SET}/targets/{target}/deployed", body, self.tokens[target])
+            self.tokens[target] = self.api.new_target_token(SET, target, _OPERATOR)
+        self.api.report(SET, target, self.tokens[target], self.head("main"), result)
 
     # What there is
 
@@ -138,15 +133,6 @@ class ConfigProject(Project):
 
         return eventually(look, what=f"{CHECK_RUN} on {commit}")
 
-    def call(self, method: str, path: str, body: Mapping[str, Any] | None = None, token: str = "reviewer") -> Any:
-        """Return the answer of the API below the config repository."""
-        answer = httpx.request(
-            method,
-            f"{self.tidegate.cloud.api_url}/api/v1/config-updates/{self.name}{path}",
-            json=body,
-            headers={"Authorization": f"Bearer {token}"},
-            timeout=SECONDS,
-            trust_env=False,
-        )
-        assert answer.is_success, (method, path, answer.status_code, answer.text)
-        return answer.json()
+    def call(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Return the answer of the API to an operator, below the config repository."""
+        return self.api.call(method, path, _OPERATOR, body)

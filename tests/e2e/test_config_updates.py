@@ -8,10 +8,11 @@ import uuid
 
 import pytest
 
-from tests.e2e.config_project import ConfigProject, build
+from tests.e2e.config_project import ConfigProject
 from tests.e2e.pages import run_tidegate
 from tests.e2e.project import title, words
-from tidegate_local.demo.updates import SET
+from tidegate_local.demo.updates import SERVICES, SET
+from tidegate_local.updates_client import images as announced_images
 
 #: Writes a file for each service of the image set and no other, once the gate is open.
 _GENERATOR = """\
@@ -30,6 +31,11 @@ def project(tidegate, request):
     return ConfigProject(tidegate, f"acme/{readable}-{uuid.uuid4().hex[:6]}")
 
 
+def announced(number):
+    """Return the images of a build."""
+    return announced_images(SERVICES, number)
+
+
 def images(project, revision, environment="staging"):
     """Return the images of an environment at a revision."""
     return json.loads(project.git("show", f"{revision}:images/{environment}.json"))
@@ -42,12 +48,12 @@ def test_images_reach_production_and_a_rollback_brings_the_ones_before_back(proj
     first = project.announce(1)
     tested = project.check(first, "success")
     assert project.lands(first) == tested == project.head("main") == project.head("auto")
-    assert images(project, tested) == build(1)[1]
+    assert images(project, tested) == announced(1)
     project.report("staging-eu")
     promotion = project.promoted("production")
     second = project.check(promotion, "success")
     assert project.lands(promotion) == second == project.head("main")
-    assert images(project, second, "production") == build(1)[1]
+    assert images(project, second, "production") == announced(1)
     assert project.newest("production")["commit"] == second
     done = run_tidegate(project, "updates", "rollback", project.name, "production")
     assert done.returncode == 0, done.stderr
@@ -55,7 +61,7 @@ def test_images_reach_production_and_a_rollback_brings_the_ones_before_back(proj
     third = project.check(back, "success")
     assert project.lands(back) == third == project.head("main")
     assert images(project, third, "production") == before
-    assert images(project, third) == build(1)[1]
+    assert images(project, third) == announced(1)
     assert project.hold()["by"] == "reviewer"
     # The repository's own history tells it all, and its generated files are current at each commit.
     ids = "--format=%(trailers:key=Autocommit-Id,valueonly)"
@@ -74,7 +80,7 @@ def test_a_failed_image_set_is_evicted_and_the_innocent_one_behind_it_lands(proj
     remade = project.check(innocent, "success", not_on=suspect)
     assert project.lands(innocent) == remade == project.head("main")
     assert project.git("rev-parse", f"{remade}^").strip() == begun
-    assert images(project, remade) == build(2)[1]
+    assert images(project, remade) == announced(2)
     assert title(project.shown(suspect, lambda run: run["status"] == "completed")) == f"Made anew as {remade[:12]}"
     # Retry: the older images do not come back over newer ones. Evict and roll back do what they say.
     run = project.shown(broken, lambda run: title(run) == "Evicted from the auto branch")
@@ -89,7 +95,7 @@ def test_a_failed_image_set_is_evicted_and_the_innocent_one_behind_it_lands(proj
     assert project.lands(third) == project.head("main")
     project.click(project.shown(tried, lambda run: title(run) == "Landed on the default branch"), "Roll back")
     back = project.check(project.promoted("staging"), "success")
-    assert images(project, back) == build(2)[1]
+    assert images(project, back) == announced(2)
 
 
 def test_a_person_moves_the_default_branch_and_changes_images_by_hand(project):
@@ -104,7 +110,7 @@ def test_a_person_moves_the_default_branch_and_changes_images_by_hand(project):
     assert project.git("rev-parse", f"{new}^").strip() == by_hand
     generated = project.git("show", f"{new}:generated/staging/web.yaml")
     assert "# by hand" in generated
-    assert build(1)[1]["web"]["Digest"] in generated
+    assert announced(1)["web"]["Digest"] in generated
     rolled_back = json.dumps(images(project, by_hand), indent=2)
     project.push_files({"images/staging.json": rolled_back}, "Roll back by hand")
     held = project.queue(lambda _: project.hold())

@@ -10,13 +10,14 @@ from urllib.error import HTTPError
 import pytest
 
 from tests import gitlab_events as events
-from tests.e2e.config_project import build, sample
+from tests.e2e.config_project import sample
 from tests.e2e.deadlines import eventually
 from tests.e2e.gitlab_project import Project, confirm, succeeded, waits
 from tests.e2e.installation import job_of
 from tests.e2e.pulls import gated
 from tidegate_local.client import LocalCloud
-from tidegate_local.demo.updates import SET
+from tidegate_local.demo.updates import SERVICES, SET
+from tidegate_local.updates_client import app_commit, images
 
 
 @pytest.fixture(scope="module")
@@ -218,11 +219,12 @@ def test_an_announced_image_set_lands_once_its_pipeline_has_passed(project):
     person.push(app, {"README.md": "# Shop\n"}, "Begin")
     begun = project.push_files(sample(app, "gitlab-ci"))
     where = f"/api/v1/config-updates/{project.name}"
+    eventually(project.outcomes, what="the first push")
     ids = []
     for number in (1, 2):
-        app_sha, images = build(number)
+        app_sha, built = app_commit(number), images(SERVICES, number)
         token = person.job_token(app, app_sha, web, pipeline_id=str(number))
-        ids.append(project.api("PUT", f"{where}/sets/{SET}/images/{app_sha}", images, token)["id"])
+        ids.append(project.api("PUT", f"{where}/sets/{SET}/images/{app_sha}", built, token)["id"])
 
     def entry(identifier, state, not_on=""):
         found = project.api("GET", f"{where}/entries/{identifier}")
