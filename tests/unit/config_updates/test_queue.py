@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
+from tests.fakes import MemoryEventPublisher
 from tests.fakes.config_updates import MemoryUpdateWorkflows
 from tests.unit.config_updates.worker import BEGAN, CONFIG, FILE, Worker
 from tidegate.config_updates.queue.begin_replay import begin_replay
@@ -17,6 +20,7 @@ from tidegate.config_updates.queue.push_replay import fail_replay, push_replay
 from tidegate.config_updates.queue.wait_for_update import wait_for_update
 from tidegate.config_updates.queue.wake_worker import wake_worker
 from tidegate.config_updates.rules.entry import EntryState
+from tidegate.config_updates.rules.queue import Hold
 from tidegate.messages.config_updates import (
     BeginReplay,
     ClaimUpdate,
@@ -75,7 +79,7 @@ def test_case_9_a_failed_command_ends_its_entry_and_the_next_one_is_made(worker:
     assert [each.entry for each in worker.head.stack] == [sound]
 
 
-def test_entries_for_which_the_time_did_not_suffice_are_made_next(worker: Worker) -> None:
+def test_entries_for_which_the_time_did_not_suffice_are_made_next(worker: Worker, monkeypatch: Any) -> None:
     entries = [worker.announce(number) for number in (1, 2, 3)]
     worker.step(undone=2)
     assert list(worker.head.waiting) == entries[1:]
@@ -523,6 +527,43 @@ def test_another_execution_moves_nothing(worker: Worker) -> None:
     worker.claim()
     assert not push_replay(worker.ports, PushReplay(repository=CONFIG, execution="old")).moved
     assert worker.branches.moves == []
+
+
+def test_news_are_published_once_although_what_follows_them_wakes_the_worker(worker: Worker, monkeypatch: Any) -> None:
+    entries = [worker.announce(number) for number in (1, 2, 3)]
+    published: list[str] = []
+
+    def wakes(_publisher: Any, _repository: str, entry: str) -> None:
+        published.append(entry)
+        head = worker.head
+        worker.ports.config_updates.commit(head, replace(head, asked=True))
+
+    head = worker.head
+    worker.ports.config_updates.commit(head, head.about(*entries))
+    monkeypatch.setattr(MemoryEventPublisher, "entry_changed", wakes)
+    claimed = worker.claim()
+    assert published == entries
+    assert worker.head.changed == ()
+    assert worker.head.asked
+    assert claimed.version < worker.head.version
+
+
+def test_news_of_an_entry_that_changes_while_they_are_published_are_published_again(
+    worker: Worker, monkeypatch: Any
+) -> None:
+    first, second = worker.announce(1), worker.announce(2)
+
+    def changes(_publisher: Any, _repository: str, entry: str) -> None:
+        if entry == first:
+            head = worker.head
+            held = head.with_set(replace(head.set_state("shop"), hold=Hold("somebody", BEGAN, "now")))
+            worker.ports.config_updates.commit(head, held.about(first))
+
+    head = worker.head
+    worker.ports.config_updates.commit(head, head.about(first, second))
+    monkeypatch.setattr(MemoryEventPublisher, "entry_changed", changes)
+    worker.claim()
+    assert first in worker.head.changed
 
 
 def test_a_failed_replay_is_tried_again_soon_and_later_each_further_time(worker: Worker) -> None:

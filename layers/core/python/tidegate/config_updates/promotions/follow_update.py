@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tidegate.config_updates.promotions.begin_promotion import start_promotion
 from tidegate.config_updates.promotions.review_promotions import review_promotions
-from tidegate.config_updates.queue.wake_worker import wake_worker
+from tidegate.config_updates.queue.wake_worker import ensure_worker
 from tidegate.config_updates.rules.entry import EntryState
 from tidegate.gates.environment_waits import wake_gates
 from tidegate.messages.queues import FollowUpdate
@@ -24,6 +24,6 @@ def follow_update(ports: Ports, message: FollowUpdate) -> None:
     if entry.state in ON_AUTO:
         start_promotion(ports, entry)
     elif entry.state is EntryState.QUEUED:
-        wake_worker(ports, message.repository)
+        ensure_worker(ports, message.repository)
     review_promotions(ports, message.repository)
     wake_gates(ports, message.repository)

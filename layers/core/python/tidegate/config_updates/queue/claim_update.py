@@ -113,7 +113,27 @@ def _commit(ports: Ports, before: UpdateHead, head: UpdateHead, observer: _Obser
         return head
     for each in head.changed:
         ports.event_publisher.entry_changed(head.repository, each)
-    return ports.config_updates.commit(head, replace(head, changed=()))
+    return deciding_again(lambda: _without_news(ports, head))
+
+
+def _without_news(ports: Ports, told: UpdateHead) -> UpdateHead:
+    """Remove the news that were published, whatever was written meanwhile: a claim that decides again publishes again.
+
+    Return the head, or the one that was decided on if somebody wrote in between: the worker then looks again. What
+    concerns published entries again stays, as their news may have been read before.
+    """
+    head = ports.config_updates.head(told.repository)
+    if _of_entries(head) != _of_entries(told):
+        return told
+    again = {*head.waiting} - {*told.waiting}
+    left = tuple(each for each in head.changed if each not in told.changed or each in again)
+    after = ports.config_updates.commit(head, replace(head, changed=left))
+    return after if head.version == told.version else told
+
+
+def _of_entries(head: UpdateHead) -> tuple[object, ...]:
+    holds = {each.name: each.hold for each in head.sets if each.hold}
+    return head.stack, head.replaying, head.evictions, head.pause, holds
 
 
 class UnusableBranch(Exception):
