@@ -34,7 +34,7 @@ SET, SERVICES = "shop", ("web", "worker")
 ADDED_SECONDS, LANDING_SECONDS = 2.0, 2.0
 #: Calls to the provider from a verdict to the moved branch, and DynamoDB calls that name records of config updates,
 #: from an announcement until the promotion waits for its targets.
-LANDING_CALLS, ENTRY_CALLS = 8, 110
+LANDING_CALLS, ENTRY_CALLS = 8, 130
 #: The time of an entry late in a long replay ÷ that of an early one.
 FLAT = 1.1
 _ROUNDS, _ENTRIES, _FEW = 7, 200, 8
