@@ -48,12 +48,12 @@ lint: setup ## ruff, mypy --strict, statelint, asl-validator, cdk-nag and cfn-li
 	$(PYTHON) -m tidegate_cdk.check
 
 statelint: setup
-	@# statelint knows neither the label of a distributed Map nor a time limit that is an expression, which AWS allows: it
-	@# checks copies without them.
+	@# statelint knows neither the label of a distributed Map nor a time that is an expression, which AWS allows: it checks
+	@# copies without them.
 	@mkdir -p build/statelint
 	for file in stepfunctions/*.asl.yaml; do \
 	  $(PYTHON) -m stepfunctions.render $$file > build/statelint/whole.json && \
-	  sed -e '/"Label": /d' -e 's/"TimeoutSeconds": "{%.*%}"/"TimeoutSeconds": 3600/' build/statelint/whole.json \
+	  sed -e '/"Label": /d' -e 's/Seconds": "{%.*%}"/Seconds": 3600/' build/statelint/whole.json \
 	    > build/statelint/$$(basename $$file .asl.yaml).json || exit 1; \
 	done
 	rm build/statelint/whole.json
