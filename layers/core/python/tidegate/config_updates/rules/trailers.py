@@ -86,18 +86,3 @@ def _subject(trailers: Trailers) -> str:
     verb = "promote" if trailers.reason == "promotion" else "roll back"
     to = "to " if verb == "promote" else ""
     return f"chore: {verb} {trailers.image_set} {to}{trailers.environment}"
-
-
-def read_trailers(message: str) -> Trailers | None:
-    """Return what a commit's message says; None where it is not one of Tidegate's, or any value has another form."""
-    found: dict[str, str] = {}
-    for line in message.rstrip().rpartition("\n\n")[2].splitlines():
-        name, colon, value = line.partition(": ")
-        if not colon or name not in _FORMS:
-            continue
-        field, form = _FORMS[name]
-        if field in found or not form.fullmatch(value):
-            return None
-        found[field] = value
-    required = {field for field, _ in _FORMS.values()} - _OPTIONAL
-    return Trailers(**found) if required <= set(found) else None
