@@ -16,7 +16,8 @@ from tidegate.config_updates.retry import retry_entry
 from tidegate.config_updates.rules.announcing import Announced
 from tidegate.config_updates.rules.entry import EntryState
 from tidegate.config_updates.rules.image_set import InvalidImageSet
-from tidegate.config_updates.rules.queue import MOST_OPEN, decide_move
+from tidegate.config_updates.rules.moves import decide_move
+from tidegate.config_updates.rules.queue import MOST_OPEN
 from tidegate.config_updates.rules.refusals import UnknownImageSet
 from tidegate.rules.errors import Conflict
 

@@ -18,6 +18,7 @@ from tidegate.config_updates.queue.push_replay import UnexpectedResult, push_rep
 from tidegate.config_updates.queue.wake_worker import wake_worker
 from tidegate.config_updates.read_configuration import current_updates
 from tidegate.config_updates.rules.entry import EntryState
+from tidegate.config_updates.rules.moves import most_stacked
 from tidegate.config_updates.rules.queue import (
     MOST_OPEN,
     MOST_PAST,
@@ -26,7 +27,6 @@ from tidegate.config_updates.rules.queue import (
     RequestedAgain,
     UpdateHead,
     blocked,
-    most_stacked,
 )
 from tidegate.config_updates.rules.replay import Outcome, Replayed, State, result_key
 from tidegate.config_updates.rules.verdicts import Verdict
@@ -153,7 +153,7 @@ def size_of(item: Any) -> int:
 
 
 def test_more_entries_than_the_branch_takes_follow_once_some_have_landed(worker: Worker, monkeypatch: Any) -> None:
-    monkeypatch.setattr("tidegate.config_updates.rules.queue.most_stacked", lambda _: 2)
+    monkeypatch.setattr("tidegate.config_updates.rules.moves.most_stacked", lambda _: 2)
     first, second, third = (worker.announce(number) for number in (1, 2, 3))
     worker.until_waiting()
     assert [each.entry for each in worker.head.stack] == [first, second]

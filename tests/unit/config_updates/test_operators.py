@@ -17,16 +17,9 @@ from tidegate.config_updates.roll_back import roll_back
 from tidegate.config_updates.rules.audit import Word
 from tidegate.config_updates.rules.entry import EntryKind, EntryState
 from tidegate.config_updates.rules.environment import EnvironmentState, Landed
+from tidegate.config_updates.rules.moves import UpdateStep, decide_move
 from tidegate.config_updates.rules.promotion import NextEnvironment, Promotion, Stage
-from tidegate.config_updates.rules.queue import (
-    MOST_OPEN,
-    OnAuto,
-    Replaying,
-    UpdateStep,
-    Why,
-    close_evicted,
-    decide_move,
-)
+from tidegate.config_updates.rules.queue import MOST_OPEN, OnAuto, Replaying, Why, close_evicted
 from tidegate.config_updates.rules.refusals import UnknownEnvironment, UnknownImageSet
 from tidegate.config_updates.rules.verdicts import CheckVerdict, CommitVerdict, RequiredCheck, Verdict
 from tidegate.config_updates.target_tokens import make_target_token

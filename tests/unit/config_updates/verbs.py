@@ -8,7 +8,7 @@ from tests.instants import utc
 from tidegate.config.model.file import FILE
 from tidegate.config_updates.announce import announce_images
 from tidegate.config_updates.read_configuration import current_updates
-from tidegate.config_updates.rules.queue import Observed, Refs
+from tidegate.config_updates.rules.moves import Observed, Refs
 from tidegate.ports import KnownRepository
 
 REPOSITORY, HEAD = "acme/config", "a" * 40

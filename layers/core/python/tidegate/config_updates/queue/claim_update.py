@@ -16,20 +16,17 @@ from tidegate.config_updates.rules.entry import EntryState, UpdateEntry
 from tidegate.config_updates.rules.environment import BY_HAND, EnvironmentState, Landed
 from tidegate.config_updates.rules.image_set import identity_of
 from tidegate.config_updates.rules.keeping import Kept
+from tidegate.config_updates.rules.moves import Observed, Refs, UpdateStep, decide_move
 from tidegate.config_updates.rules.queue import (
     MOST_ROUNDS,
     OUTRUN_OFTEN,
     READ_AGAIN,
     Hold,
-    Observed,
     OnAuto,
-    Refs,
     RequestedAgain,
     UpdateHead,
-    UpdateStep,
     blocked,
     close_evicted,
-    decide_move,
     ended,
     landed_with,
     works_here,

@@ -32,17 +32,11 @@ class Stacked:
 
 @dataclass(frozen=True, slots=True)
 class Landing:
-    """What is done and why. ``entry`` is the highest that lands, or the one that is evicted.
-
-    ``covered`` are failed entries that land below one that passed. ``suspect`` are failed ones that wait for what is
-    below them.
-    """
+    """What is done and why. ``entry`` is the highest that lands, or the one that is evicted."""
 
     move: Move
     reason: str
     entry: str = ""
-    covered: tuple[str, ...] = ()
-    suspect: tuple[str, ...] = ()
 
 
 def decide_landing(entries: Sequence[Stacked], *, land_over_red: bool) -> Landing:
@@ -54,12 +48,9 @@ def decide_landing(entries: Sequence[Stacked], *, land_over_red: bool) -> Landin
     reach = entries if land_over_red else entries[:failed]
     passed = [at for at, each in enumerate(reach) if each.verdict is Verdict.PASS]
     if passed:
-        landed = entries[: passed[-1] + 1]
-        covered = tuple(each.id for each in landed if each.verdict is Verdict.FAIL)
-        return Landing(Move.LAND, "It and all below it passed their required checks.", landed[-1].id, covered)
-    suspect = tuple(each.id for each in entries if each.verdict is Verdict.FAIL)
+        return Landing(Move.LAND, "It and all below it passed their required checks.", entries[passed[-1]].id)
     if failed == len(entries):
         return Landing(Move.WAIT, "No entry has passed or failed its required checks." if entries else "It is empty.")
     if failed == 0:
-        return Landing(Move.EVICT, "It is the lowest failed entry.", entries[0].id, suspect=suspect[1:])
-    return Landing(Move.WAIT, "An entry below the failed one may have caused it.", suspect=suspect)
+        return Landing(Move.EVICT, "It is the lowest failed entry.", entries[0].id)
+    return Landing(Move.WAIT, "An entry below the failed one may have caused it.")
