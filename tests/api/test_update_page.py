@@ -89,6 +89,21 @@ def test_an_operator_holds_a_set_with_a_reason(config, browser):
     assert "Incident." in browser.get(PAGE).text
 
 
+def test_only_the_last_attempt_of_an_entry_can_be_retried(config, browser):
+    assert "Retry" in browser.get(PAGE).text
+    browser.post_form(f"{PAGE}/act", action="retry", entry="evicted", csrf=browser.form_token(PAGE))
+    assert config.entry(REPOSITORY, "evicted").attempt == 2
+    text = browser.get(PAGE).text
+    assert "Evicted" in text
+    assert "Retry" not in text
+
+
+def test_the_queue_says_that_a_hold_keeps_an_entry_waiting(config, browser):
+    browser.post_form(f"{PAGE}/act", action="retry", entry="evicted", csrf=browser.form_token(PAGE))
+    browser.post_form(f"{PAGE}/act", action="hold", set="shop", reason="Incident.", csrf=browser.form_token(PAGE))
+    assert "It waits until somebody releases shop, which reviewer holds: Incident." in browser.get(PAGE).text
+
+
 @pytest.mark.parametrize("action", ["pause", "evict", "hold", "promote", "rollback", "no-such-action"])
 def test_a_reader_sees_the_page_and_changes_nothing(config, wires, action):
     reader = Client(wires).sign_in("reader")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tidegate.config.rules.config_updates import DeclaredImageSet
-from tidegate.config_updates.read_configuration import CurrentUpdates, current_updates
+from tidegate.config_updates.read_configuration import current_updates
 from tidegate.config_updates.rules.announcing import waits_for
-from tidegate.config_updates.rules.entry import UpdateEntry
+from tidegate.config_updates.rules.entry import RETRIABLE, UpdateEntry
 from tidegate.config_updates.rules.environment import EnvironmentState
 from tidegate.config_updates.rules.queue import OnAuto, SetState, UpdateHead
 from tidegate.ports import Ports
@@ -21,17 +21,19 @@ RECENT = 20
 class EntryView:
     """An entry, its position in the queue from 1 on (None once it has left), and what is on the auto branch of it.
 
-    ``waits_for`` says why it does not move although its turn may come.
+    ``waits_for`` says why it does not move although its turn may come, ``can_retry`` whether this attempt can be
+    followed by another one.
     """
 
     entry: UpdateEntry
     position: int | None = None
     on_auto: OnAuto | None = None
     waits_for: str = ""
+    can_retry: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class UpdatesView:
+class QueueView:
     """A queue: its head, its entries, the lowest first, and those that have left it, the newest first."""
 
     head: UpdateHead
@@ -48,19 +50,19 @@ class SetView:
     environments: tuple[EnvironmentState, ...]
 
 
-def get_queue_of_updates(ports: Ports, repository: str) -> UpdatesView:
+def get_update_queue(ports: Ports, repository: str) -> QueueView:
     """Return the queue of a repository, an empty one where there is none."""
     head = ports.config_updates.head(repository)
     known = ports.config_updates.entries(repository, head.open)
     recent = ports.config_updates.history(repository, RECENT)
-    return UpdatesView(head, tuple(_views(head, known)), tuple(EntryView(each) for each in recent))
+    return QueueView(head, tuple(_views(head, known)), tuple(_ended(head, recent)))
 
 
 def get_entry(ports: Ports, repository: str, entry: str) -> EntryView:
     """Return an entry. Raise NotFound."""
     found = ports.config_updates.entry(repository, entry)
     head = ports.config_updates.head(repository)
-    return next((each for each in _views(head, {entry: found})), EntryView(found))
+    return next((each for each in _views(head, {entry: found})), EntryView(found, can_retry=found.state in RETRIABLE))
 
 
 def _views(head: UpdateHead, known: Mapping[str, UpdateEntry]) -> Iterator[EntryView]:
@@ -71,22 +73,37 @@ def _views(head: UpdateHead, known: Mapping[str, UpdateEntry]) -> Iterator[Entry
             yield EntryView(known[each], position, here, (here.note if here else "") or waits_for(head, known[each]))
 
 
+def _ended(head: UpdateHead, history: Iterable[UpdateEntry]) -> Iterator[EntryView]:
+    """Yield ended attempts, the newest first. Only the last attempt of an entry can be retried."""
+    later = set(head.open)
+    for each in history:
+        yield EntryView(each, can_retry=each.state in RETRIABLE and each.id not in later)
+        later.add(each.id)
+
+
 def get_sets(ports: Ports, repository: str) -> Sequence[SetView]:
     """Return the image sets of a repository, as they are declared. Raise what ``current_updates`` raises."""
     current = current_updates(ports, repository)
-    return [_set(ports, current, each) for each in current.updates.sets]
+    return _sets(ports, repository, current.updates.sets)
 
 
 def get_set(ports: Ports, repository: str, name: str) -> SetView:
     """Return an image set. Raise UnknownImageSet, and what ``current_updates`` raises."""
-    current = current_updates(ports, repository)
-    return _set(ports, current, current.image_set(name))
+    declared = current_updates(ports, repository).image_set(name)
+    return _sets(ports, repository, [declared])[0]
 
 
-def _set(ports: Ports, current: CurrentUpdates, declared: DeclaredImageSet) -> SetView:
-    known = {(each.image_set, each.name): each for each in ports.config_updates.environments(current.repository)}
-    environments = tuple(
-        known.get((declared.name, each.name)) or EnvironmentState(current.repository, declared.name, each.name)
-        for each in declared.environments
-    )
-    return SetView(declared, ports.config_updates.head(current.repository).set_state(declared.name), environments)
+def _sets(ports: Ports, repository: str, declared: Sequence[DeclaredImageSet]) -> Sequence[SetView]:
+    head = ports.config_updates.head(repository)
+    known = {(each.image_set, each.name): each for each in ports.config_updates.environments(repository)}
+    return [
+        SetView(
+            one,
+            head.set_state(one.name),
+            tuple(
+                known.get((one.name, each.name), EnvironmentState(repository, one.name, each.name))
+                for each in one.environments
+            ),
+        )
+        for one in declared
+    ]

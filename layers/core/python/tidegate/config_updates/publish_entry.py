@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 from tidegate.config_updates.texts.check_run import (
-    EntryView,
+    EntryCheckRun,
     external_id,
     render_entry,
     render_replaced,
@@ -31,6 +31,6 @@ def publish_entry(ports: Ports, repository: str, entry: str, notice: str = "") -
                 show_check_run(ports, repository, render_replaced(one, old, sha))
         if sha and (on_auto or one.is_ended):
             url = f"{ports.web_url}/config-updates/{repository}" if ports.web_url else None
-            show_check_run(ports, repository, render_entry(EntryView(one, head, on_auto, url, notice)))
+            show_check_run(ports, repository, render_entry(EntryCheckRun(one, head, on_auto, url, notice)))
         elif sha and is_check_run_open(ports, external_id(entry, sha)):
             show_check_run(ports, repository, render_taken_off(one, sha))

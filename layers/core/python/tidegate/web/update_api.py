@@ -13,7 +13,7 @@ from cachetools import TTLCache
 
 from tidegate.config_updates.announce import announce_images
 from tidegate.config_updates.evict import evict_entry
-from tidegate.config_updates.get_entries import get_entry, get_queue_of_updates, get_set, get_sets
+from tidegate.config_updates.get_entries import get_entry, get_set, get_sets, get_update_queue
 from tidegate.config_updates.hold import hold_set, release_set
 from tidegate.config_updates.pause import pause_queue, resume_queue
 from tidegate.config_updates.promote import promote_to
@@ -173,7 +173,7 @@ class UpdatesApi:
             responses=described(200, "The queue", UpdatesQueueModel, 404),
         )
         def queue(owner: OwnerInPath, name: NameInPath) -> UpdatesQueueModel:
-            return queue_model(get_queue_of_updates(ports, _access(app).repository))
+            return queue_model(get_update_queue(ports, _access(app).repository))
 
         @app.get(
             _ENTRY,

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from tidegate.config.rules.config_updates import Environment, Promote
-from tidegate.config_updates.get_entries import EntryView, SetView, UpdatesView
+from tidegate.config_updates.get_entries import EntryView, QueueView, SetView
 from tidegate.config_updates.reports import Reported
 from tidegate.config_updates.rules.entry import EntryKind, EntryState
 from tidegate.config_updates.rules.environment import EnvironmentState, Landed
@@ -308,7 +308,7 @@ def reported_model(made: Reported) -> ReportedModel:
     )
 
 
-def queue_model(view: UpdatesView) -> UpdatesQueueModel:
+def queue_model(view: QueueView) -> UpdatesQueueModel:
     """Return a queue for programs."""
     head = view.head
     return UpdatesQueueModel(

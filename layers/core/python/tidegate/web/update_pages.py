@@ -10,13 +10,13 @@ from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 
 from tidegate.config_updates.authorize import is_offered
 from tidegate.config_updates.evict import evict_entry
-from tidegate.config_updates.get_updates import get_updates
+from tidegate.config_updates.get_overview import get_overview
 from tidegate.config_updates.hold import hold_set, release_set
 from tidegate.config_updates.pause import pause_queue, resume_queue
 from tidegate.config_updates.promote import promote_to
 from tidegate.config_updates.retry import retry_entry
 from tidegate.config_updates.roll_back import roll_back
-from tidegate.config_updates.rules.entry import RETRIABLE, EntryState
+from tidegate.config_updates.rules.entry import EntryState
 from tidegate.config_updates.rules.promotion import Stage
 from tidegate.config_updates.rules.verdicts import Verdict
 from tidegate.config_updates.texts.check_run import subject
@@ -71,7 +71,7 @@ class UpdatePages:
 
     def _page(self, app: APIGatewayHttpResolver) -> Response[str]:
         access = app.context["access"]
-        view = get_updates(self._ports, access.repository)
+        view = get_overview(self._ports, access.repository)
         asking = person_asking(self._ports, access.repository, access.login, access.permission)
         return self._rendering.show(
             app,
@@ -84,7 +84,6 @@ class UpdatePages:
             entry_state=ENTRY_STATES,
             verdict=VERDICTS,
             stage=STAGES,
-            retriable=RETRIABLE,
             subject=subject,
             commit_url=lambda sha: self._shapes.commit_url(access.repository, sha),
             now=self._ports.clock.now(),

@@ -34,7 +34,7 @@ _TITLES = {
 
 
 @dataclass(frozen=True, slots=True)
-class EntryView:
+class EntryCheckRun:
     """An entry, its place on the auto branch (None once it is off), and the URL of the repository's page, if any.
 
     ``notice`` answers a button without effect.
@@ -68,7 +68,7 @@ def subject(entry: UpdateEntry) -> str:
     return f"{entry.image_set} in {entry.environment} back to the images of {what}"
 
 
-def render_entry(view: EntryView) -> CheckRun:
+def render_entry(view: EntryCheckRun) -> CheckRun:
     """Return the check run of an entry that has a commit."""
     entry, one = view.entry, view.on_auto
     sha = one.sha if one else entry.commit
@@ -125,7 +125,7 @@ def _asked(entry: UpdateEntry) -> str:
     return f"{words[entry.kind]}{by} at {entry.requested_at:%Y-%m-%d %H:%M} UTC"
 
 
-def _title(view: EntryView, one: OnAuto) -> str:
+def _title(view: EntryCheckRun, one: OnAuto) -> str:
     missing = [each for each in one.checks if each.verdict is not Verdict.PASS]
     position = view.head.stack.index(one) + 1
     total = len(view.head.stack)
@@ -136,7 +136,7 @@ def _title(view: EntryView, one: OnAuto) -> str:
     return f"Position {position} of {total}" if not one.checks else "Passed: the default branch moves here"
 
 
-def _waiting(view: EntryView, one: OnAuto) -> list[str]:
+def _waiting(view: EntryCheckRun, one: OnAuto) -> list[str]:
     told = [bullets(map(_check, one.checks))] if one.checks else ["Its required checks have not been read yet."]
     below = [each for each in view.head.stack[: view.head.stack.index(one)] if each.verdict is not Verdict.PASS]
     if one.verdict is Verdict.FAIL and below:

@@ -7,16 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tidegate.config.rules.config_updates import DeclaredImageSet, Environment
+from tidegate.config_updates.get_entries import QueueView, get_update_queue
 from tidegate.config_updates.read_configuration import CurrentUpdates, current_updates
 from tidegate.config_updates.rules.entry import UpdateEntry
 from tidegate.config_updates.rules.environment import EnvironmentState, Landed
 from tidegate.config_updates.rules.image_set import identity_of
 from tidegate.config_updates.rules.promotion import Promotion
-from tidegate.config_updates.rules.queue import Hold, OnAuto, UpdateHead
+from tidegate.config_updates.rules.queue import Hold
 from tidegate.ports import Ports
-
-#: Entries of the history on one page.
-SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +32,7 @@ class ServiceImage:
 
 
 @dataclass(frozen=True, slots=True)
-class EnvironmentView:
+class EnvironmentOverview:
     """An environment: what is on the default branch for it, its services, how far its targets are, and what comes.
 
     ``coming`` are the open entries that go there, ``promotion`` is the newest open one of what landed.
@@ -72,30 +70,27 @@ class EnvironmentView:
 
 
 @dataclass(frozen=True, slots=True)
-class SetView:
+class SetOverview:
     """An image set and its environments, in their order."""
 
     declared: DeclaredImageSet
     hold: Hold | None
-    environments: tuple[EnvironmentView, ...]
+    environments: tuple[EnvironmentOverview, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class UpdatesView:
-    """A config repository: its image sets, its queue from the lowest entry, and what ended last."""
+class Overview:
+    """A config repository: what its file declares, its image sets, and its queue."""
 
     current: CurrentUpdates
-    head: UpdateHead
-    sets: tuple[SetView, ...]
-    queue: tuple[tuple[UpdateEntry, OnAuto | None], ...]
-    history: tuple[UpdateEntry, ...]
+    sets: tuple[SetOverview, ...]
+    queue: QueueView
 
 
-def get_updates(ports: Ports, repository: str) -> UpdatesView:
+def get_overview(ports: Ports, repository: str) -> Overview:
     """Return all of a config repository. Raise what ``current_updates`` raises."""
     current = current_updates(ports, repository)
-    head = ports.config_updates.head(repository)
-    open_ = ports.config_updates.entries(repository, head.open)
+    queue = get_update_queue(ports, repository)
     known = {(each.image_set, each.name): each for each in ports.config_updates.environments(repository)}
     promotions = ports.config_updates.open_promotions(repository)
     sets = []
@@ -104,13 +99,11 @@ def get_updates(ports: Ports, repository: str) -> UpdatesView:
         for environment in declared.environments:
             place = declared.name, environment.name
             state = known.get(place, EnvironmentState(repository, *place))
-            coming = tuple(each for each in open_.values() if each.place == place)
+            coming = tuple(each.entry for each in queue.entries if each.entry.place == place)
             of_it = _promotion(promotions, state)
-            views.append(EnvironmentView(environment, state, _services(ports, environment, state), coming, of_it))
-        sets.append(SetView(declared, head.set_state(declared.name).hold, tuple(views)))
-    on_auto = {each.entry: each for each in head.stack}
-    queue = tuple((open_[each], on_auto.get(each)) for each in head.open if each in open_)
-    return UpdatesView(current, head, tuple(sets), queue, tuple(ports.config_updates.history(repository, SHOWN)))
+            views.append(EnvironmentOverview(environment, state, _services(ports, environment, state), coming, of_it))
+        sets.append(SetOverview(declared, queue.head.set_state(declared.name).hold, tuple(views)))
+    return Overview(current, tuple(sets), queue)
 
 
 def _promotion(promotions: Sequence[Promotion], state: EnvironmentState) -> Promotion | None:
