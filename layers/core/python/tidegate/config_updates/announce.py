@@ -12,9 +12,9 @@ from tidegate.config_updates.rules.announcing import (
     Announcement,
     AnnouncementDecision,
     decide_announcement,
-    with_entry,
 )
 from tidegate.config_updates.rules.image_set import read_image_set
+from tidegate.config_updates.rules.queue import with_entry
 from tidegate.ports import Ports
 from tidegate.rules.decide_again import deciding_again
 

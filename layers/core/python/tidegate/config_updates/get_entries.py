@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 from tidegate.config.rules.config_updates import DeclaredImageSet
 from tidegate.config_updates.read_configuration import current_updates
-from tidegate.config_updates.rules.announcing import waits_for
 from tidegate.config_updates.rules.entry import RETRIABLE, UpdateEntry
 from tidegate.config_updates.rules.environment import EnvironmentState
-from tidegate.config_updates.rules.queue import OnAuto, SetState, UpdateHead
+from tidegate.config_updates.rules.queue import OnAuto, SetState, UpdateHead, waits_for
 from tidegate.ports import Ports
 
 #: Ended entries that the queue shows.

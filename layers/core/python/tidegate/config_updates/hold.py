@@ -9,7 +9,7 @@ from tidegate.config_updates.promotions.review_promotions import review_promotio
 from tidegate.config_updates.queue.wake_worker import wake_worker
 from tidegate.config_updates.read_configuration import current_updates
 from tidegate.config_updates.rules.audit import Subject, Word
-from tidegate.config_updates.rules.queue import Hold, UpdateHead, one_reason
+from tidegate.config_updates.rules.queue import Hold, UpdateHead, one_reason, with_hold
 from tidegate.ports import Ports
 from tidegate.rules.decide_again import deciding_again
 from tidegate.rules.decision import Decision
@@ -55,11 +55,6 @@ def _release(ports: Ports, repository: str, image_set: str, by: str) -> Decision
     free = replace(with_hold(head, image_set, None), asked=True)
     ports.config_updates.commit(head, free.about(*_waiting(ports, head, image_set)))
     return Decision(True, f"{by} released {image_set}.")
-
-
-def with_hold(head: UpdateHead, image_set: str, hold: Hold | None) -> UpdateHead:
-    """Return the head with this hold of a set."""
-    return head.with_set(replace(head.set_state(image_set), hold=hold))
 
 
 def _waiting(ports: Ports, head: UpdateHead, image_set: str) -> list[str]:

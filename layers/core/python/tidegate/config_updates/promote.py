@@ -12,14 +12,13 @@ from tidegate.config_updates.environment_rules import EnvironmentRules
 from tidegate.config_updates.promotions.review_promotions import review_promotions
 from tidegate.config_updates.queue.wake_worker import wake_worker
 from tidegate.config_updates.read_configuration import current_updates
-from tidegate.config_updates.rules.announcing import waits_for, with_entry
 from tidegate.config_updates.rules.answers import EntryDecision
 from tidegate.config_updates.rules.audit import Subject, Word
-from tidegate.config_updates.rules.entry import RETRIABLE, EntryKind, UpdateEntry, entry_id
+from tidegate.config_updates.rules.entry import RETRIABLE, EntryKind, UpdateEntry
 from tidegate.config_updates.rules.environment import EnvironmentState, Landed
 from tidegate.config_updates.rules.keeping import EntryApproval, with_approval
-from tidegate.config_updates.rules.promotion import Promotion, Stage
-from tidegate.config_updates.rules.queue import MOST_OPEN, UpdateHead
+from tidegate.config_updates.rules.promotion import Promotion, PromotionSource, Stage
+from tidegate.config_updates.rules.queue import MOST_OPEN, UpdateHead, waits_for, with_entry
 from tidegate.ports import Ports
 from tidegate.rules.decide_again import deciding_again
 
@@ -113,8 +112,16 @@ def _enqueue(
     if newest is not None and newest.identity == what.identity:
         return EntryDecision(False, f"{name} has the image set of {source.name} already.")
     landed = store.entries(repository, [what.entry]).get(what.entry)
-    entry = replace(promotion_entry(source, what, name, by, ports), sequence=landed.sequence if landed else 0)
-    entry = with_wait(ports, rules, replace(entry, approvals=(approval,)))
+    copied = PromotionSource(
+        repository,
+        source.image_set,
+        source.name,
+        what.commit,
+        what.identity,
+        what.app_sha,
+        landed.sequence if landed else 0,
+    )
+    entry = with_wait(ports, rules, copied.entry_to(name, by, ports.clock.now(), (approval,)))
     known = store.entries(repository, [entry.id]).get(entry.id)
     if known is not None:
         again = f" Retry it: tidegate updates retry {repository} {known.id}" if known.state in RETRIABLE else ""
@@ -124,19 +131,3 @@ def _enqueue(
     audit_operator(ports, Word.PROMOTED, head.repository, by, subject_of(entry))
     store.commit(head, with_entry(head, entry), [entry])
     return EntryDecision(True, f"It is in the queue. {waits_for(head, entry)}".rstrip(), entry)
-
-
-def promotion_entry(source: EnvironmentState, what: Landed, to: str, by: str, ports: Ports) -> UpdateEntry:
-    """Return the entry that promotes an image set of ``source`` to another environment: one for each landing."""
-    return UpdateEntry(
-        id=entry_id(EntryKind.PROMOTION, source.repository, source.image_set, to, what.identity, what.commit),
-        repository=source.repository,
-        image_set=source.image_set,
-        environment=to,
-        kind=EntryKind.PROMOTION,
-        requested_at=ports.clock.now(),
-        by=by,
-        app_sha=what.app_sha,
-        source_sha=what.commit,
-        source_environment=source.name,
-    )

@@ -9,11 +9,10 @@ from dataclasses import replace
 
 from tidegate.config_updates.audit_operator import audit_operator, subject_of
 from tidegate.config_updates.queue.wake_worker import wake_worker
-from tidegate.config_updates.rules.announcing import waits_for, with_entry
 from tidegate.config_updates.rules.answers import EntryDecision
 from tidegate.config_updates.rules.audit import Word
 from tidegate.config_updates.rules.entry import RETRIABLE, EntryState, UpdateEntry
-from tidegate.config_updates.rules.queue import MOST_OPEN, UpdateHead
+from tidegate.config_updates.rules.queue import MOST_OPEN, UpdateHead, waits_for, with_entry
 from tidegate.ports import Ports
 from tidegate.rules.decide_again import deciding_again
 

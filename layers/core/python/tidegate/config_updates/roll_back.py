@@ -10,16 +10,14 @@ from dataclasses import dataclass, replace
 from tidegate.config_updates.approve import approval_by, approve_entry, with_wait
 from tidegate.config_updates.audit_operator import audit_operator, subject_of
 from tidegate.config_updates.environment_rules import EnvironmentRules
-from tidegate.config_updates.hold import with_hold
 from tidegate.config_updates.queue.wake_worker import wake_worker
 from tidegate.config_updates.read_configuration import current_updates
-from tidegate.config_updates.rules.announcing import waits_for, with_entry
 from tidegate.config_updates.rules.answers import EntryDecision
 from tidegate.config_updates.rules.audit import Word
 from tidegate.config_updates.rules.entry import RETRIABLE, EntryKind, UpdateEntry, entry_id
 from tidegate.config_updates.rules.environment import EnvironmentState, Landed
 from tidegate.config_updates.rules.keeping import EntryApproval
-from tidegate.config_updates.rules.queue import MOST_OPEN, Hold
+from tidegate.config_updates.rules.queue import MOST_OPEN, Hold, waits_for, with_entry, with_hold
 from tidegate.deploys.rules.waiting import Override
 from tidegate.ports import Ports
 from tidegate.rules.decide_again import deciding_again

@@ -20,9 +20,10 @@ from tidegate.config_updates.promote import promote_to
 from tidegate.config_updates.reports import DeployedTarget, report_target
 from tidegate.config_updates.retry import retry_entry
 from tidegate.config_updates.roll_back import roll_back
-from tidegate.config_updates.rules.announcing import Announced, waits_for
+from tidegate.config_updates.rules.announcing import Announced
 from tidegate.config_updates.rules.answers import EntryDecision
 from tidegate.config_updates.rules.flux import read_flux_event
+from tidegate.config_updates.rules.queue import waits_for
 from tidegate.config_updates.target_tokens import is_target_token, make_target_token
 from tidegate.config_updates.verify_announcer import Strangers, verify_announcer
 from tidegate.ports import Ports

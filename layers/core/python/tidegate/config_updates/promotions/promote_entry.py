@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from tidegate.config_updates.promotions.promotion_steps import find_promotion
 from tidegate.config_updates.promotions.review_promotions import save_promotion
 from tidegate.config_updates.queue.wake_worker import wake_worker
-from tidegate.config_updates.rules.entry import EntryKind, UpdateEntry, entry_id
-from tidegate.config_updates.rules.promotion import Promotion, Stage, ended
+from tidegate.config_updates.rules.entry import EntryKind, UpdateEntry
+from tidegate.config_updates.rules.promotion import Promotion, PromotionSource, Stage, ended
+from tidegate.config_updates.rules.queue import with_entry
 from tidegate.messages.config_updates import PromoteEntry, PromotionMoved
 from tidegate.ports import Ports
 from tidegate.rules.decide_again import deciding_again
@@ -31,37 +30,30 @@ def _enqueue(ports: Ports, promotion: Promotion) -> str:
     if promotion.stage is Stage.ENDED or following is None:
         return promotion.reason
     store, repository = ports.config_updates, promotion.repository
-    what = promotion.image_set, following.name, promotion.identity, promotion.commit
-    identifier = entry_id(EntryKind.PROMOTION, repository, *what)
+    announced = store.entry(repository, promotion.entry)
+    source = PromotionSource(
+        repository,
+        promotion.image_set,
+        promotion.environment,
+        promotion.commit,
+        promotion.identity,
+        announced.app_sha,
+        announced.sequence,
+    )
+    by = promotion.approved_by or announced.by
+    entry = source.entry_to(following.name, by, ports.clock.now(), promotion.approvals)
     done = f"It is promoted to {following.name}."
-    if store.entries(repository, [identifier]):
+    if store.entries(repository, [entry.id]):
         return done
     head = store.head(repository)
-    place = promotion.image_set, following.name
-    there = store.environment(repository, *place)
+    there = store.environment(repository, *entry.place)
     if there.newest is not None and there.newest.identity == promotion.identity:
         return f"{following.name} runs it already."
     on_its_way = [*head.open, *([there.newest.entry] if there.newest is not None and there.newest.entry else [])]
-    others = [each for each in store.entries(repository, on_its_way).values() if each.place == place]
+    others = [each for each in store.entries(repository, on_its_way).values() if each.place == entry.place]
     if _is_behind(ports, promotion, others):
         return f"{following.name} has a newer image set, or one is on its way."
-    source = store.entry(repository, promotion.entry)
-    entry = UpdateEntry(
-        identifier,
-        repository,
-        promotion.image_set,
-        following.name,
-        EntryKind.PROMOTION,
-        ports.clock.now(),
-        promotion.approved_by or source.by,
-        app_sha=source.app_sha,
-        sequence=source.sequence,
-        source_sha=promotion.commit,
-        source_environment=promotion.environment,
-        approvals=promotion.approvals,
-    )
-    waiting = replace(head, waiting=(*head.waiting, identifier), asked=True).about(identifier)
-    store.commit(head, waiting, entries=[entry])
+    store.commit(head, with_entry(head, entry), [entry])
     return done
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
 from tidegate.config.rules.config_updates import DeclaredImageSet
 from tidegate.config_updates.rules.entry import RETRIABLE, EntryKind, UpdateEntry, entry_id
 from tidegate.config_updates.rules.image_set import ImageSet
-from tidegate.config_updates.rules.queue import MOST_OPEN, UpdateHead
+from tidegate.config_updates.rules.queue import MOST_OPEN, UpdateHead, waits_for
 
 
 class Announced(StrEnum):
@@ -88,21 +88,3 @@ def _again(known: UpdateEntry, entry: UpdateEntry) -> AnnouncementDecision:
     return AnnouncementDecision(
         Announced.DUPLICATE, f"It was announced before, and is {known.state.value}.{more}", known
     )
-
-
-def waits_for(head: UpdateHead, entry: UpdateEntry) -> str:
-    """Return why an entry waits although its turn may come, as a sentence; empty if nothing keeps it."""
-    hold = head.set_state(entry.image_set).hold
-    if head.pause is not None:
-        return f"It waits until somebody resumes the queue, which {head.pause.by} has paused."
-    if hold is not None and entry.kind is not EntryKind.ROLLBACK:
-        return f"It waits until somebody releases {entry.image_set}, which {hold.by} holds: {hold.reason}"
-    return entry.waits_for
-
-
-def with_entry(head: UpdateHead, entry: UpdateEntry) -> UpdateHead:
-    """Return the head with a new entry at the end of the queue, and the worker asked to look."""
-    state = head.set_state(entry.image_set)
-    newest = replace(state, sequence=max(state.sequence, entry.sequence))
-    added = replace(head, waiting=(*head.waiting, entry.id), asked=True)
-    return (added.with_set(newest) if newest != state else added).about(entry.id)

@@ -12,7 +12,7 @@ from tidegate.config.rules.config_updates import (
     DeclaredImageSet,
     Promote,
 )
-from tidegate.config_updates.rules.entry import EntryKind, EntryState, UpdateEntry
+from tidegate.config_updates.rules.entry import EntryKind, EntryState, UpdateEntry, entry_id
 from tidegate.config_updates.rules.environment import EnvironmentState, Standing
 from tidegate.config_updates.rules.fan_in import Progress, Rollout, rollout_of
 from tidegate.config_updates.rules.keeping import EntryApproval
@@ -98,6 +98,39 @@ class Promotion:
     def place(self) -> tuple[str, str]:
         """The image set and the environment."""
         return self.image_set, self.environment
+
+
+@dataclass(frozen=True, slots=True)
+class PromotionSource:
+    """What a promotion copies: an image set, and the commit of the default branch with which it landed.
+
+    ``app_sha`` and ``sequence`` are those of its announcement, empty and 0 for one that a person committed.
+    """
+
+    repository: str
+    image_set: str
+    environment: str
+    commit: str
+    identity: str
+    app_sha: str = ""
+    sequence: int = 0
+
+    def entry_to(self, name: str, by: str, now: datetime, approvals: tuple[EntryApproval, ...]) -> UpdateEntry:
+        """Return the entry that promotes it to an environment: the same one, whether a person or a machine asks."""
+        return UpdateEntry(
+            id=entry_id(EntryKind.PROMOTION, self.repository, self.image_set, name, self.identity, self.commit),
+            repository=self.repository,
+            image_set=self.image_set,
+            environment=name,
+            kind=EntryKind.PROMOTION,
+            requested_at=now,
+            by=by,
+            app_sha=self.app_sha,
+            sequence=self.sequence,
+            source_sha=self.commit,
+            source_environment=self.environment,
+            approvals=approvals,
+        )
 
 
 def execution_name(entry: str, attempt: int, restarts: int = 0) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from tidegate.config_updates.rules.entry import EntryState, UpdateEntry
+from tidegate.config_updates.rules.entry import EntryKind, EntryState, UpdateEntry
 from tidegate.config_updates.rules.verdicts import Verdict
 from tidegate.deploys.rules.locking import LONGEST_REASON
 from tidegate.deploys.rules.queue import Worker
@@ -278,3 +278,26 @@ def close_evicted(
     closed = [ended(entries[each], EntryState.EVICTED, eviction_reason(found[each]), now) for each in found]
     left = tuple(each for each in head.evictions if each.entry not in found)
     return replace(without(head, found), evictions=left), closed
+
+
+def waits_for(head: UpdateHead, entry: UpdateEntry) -> str:
+    """Return why an entry waits although its turn may come, as a sentence; empty if nothing keeps it."""
+    hold = head.set_state(entry.image_set).hold
+    if head.pause is not None:
+        return f"It waits until somebody resumes the queue, which {head.pause.by} has paused."
+    if hold is not None and entry.kind is not EntryKind.ROLLBACK:
+        return f"It waits until somebody releases {entry.image_set}, which {hold.by} holds: {hold.reason}"
+    return entry.waits_for
+
+
+def with_entry(head: UpdateHead, entry: UpdateEntry) -> UpdateHead:
+    """Return the head with a new entry at the end of the queue, and news for its worker."""
+    state = head.set_state(entry.image_set)
+    newest = replace(state, sequence=max(state.sequence, entry.sequence))
+    added = replace(head, waiting=(*head.waiting, entry.id), asked=True)
+    return (added.with_set(newest) if newest != state else added).about(entry.id)
+
+
+def with_hold(head: UpdateHead, image_set: str, hold: Hold | None) -> UpdateHead:
+    """Return the head with this hold of a set; None ends it."""
+    return head.with_set(replace(head.set_state(image_set), hold=hold))
