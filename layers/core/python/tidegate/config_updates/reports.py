@@ -15,9 +15,8 @@ from tidegate.config_updates.rules.refusals import NoFileAtCommit, NotOnDefaultB
 from tidegate.config_updates.rules.trailers import COMMIT
 from tidegate.ports import Ports
 from tidegate.rules.decide_again import deciding_again
+from tidegate.vcs.rules.branch_moves import FORWARD
 from tidegate.vcs.rules.comparison import Comparison
-
-_HAS = frozenset({Comparison.AHEAD, Comparison.IDENTICAL})
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +82,7 @@ def _check_branch(ports: Ports, current: CurrentUpdates, sha: str) -> None:
     """Raise NotOnDefaultBranch unless the default branch has the commit."""
     if sha == current.commit:
         return
-    if not COMMIT.fullmatch(sha) or ports.commits.compare(current.repository, sha, current.commit) not in _HAS:
+    if not COMMIT.fullmatch(sha) or ports.commits.compare(current.repository, sha, current.commit) not in FORWARD:
         raise NotOnDefaultBranch(sha, current.default_branch)
 
 

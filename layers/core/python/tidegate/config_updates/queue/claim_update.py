@@ -40,12 +40,11 @@ from tidegate.ports import Ports
 from tidegate.rules.actor import TIDEGATE
 from tidegate.rules.decide_again import deciding_again
 from tidegate.rules.errors import ForgeRefused, InvalidConfiguration, NotFound
+from tidegate.vcs.rules.branch_moves import FORWARD
 from tidegate.vcs.rules.check_report import CheckReport, Source
-from tidegate.vcs.rules.comparison import Comparison
 
 #: Where the auto branch is looked for before the configuration is known.
 _USUAL_AUTO = "auto"
-_CONTAINS = frozenset({Comparison.AHEAD, Comparison.IDENTICAL})
 
 
 def claim_update(ports: Ports, message: ClaimUpdate) -> UpdateClaimed:
@@ -252,11 +251,7 @@ class _Observer:
             return known
         compare = self.ports.commits.compare
         return next(
-            (
-                each
-                for each in reversed(self.head.stack)
-                if compare(self.head.repository, each.sha, default) in _CONTAINS
-            ),
+            (each for each in reversed(self.head.stack) if compare(self.head.repository, each.sha, default) in FORWARD),
             None,
         )
 
