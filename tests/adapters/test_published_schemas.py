@@ -11,7 +11,7 @@ import pytest
 
 from tests.builders import NOW, any_deployment, any_drift, any_drift_finding, any_lock, any_queue, deployment_in
 from tidegate.config.rules.drift import DriftState
-from tidegate.config_updates.rules.audit import Subject, Word, operator_message
+from tidegate.config_updates.rules.audit import AuditedAction, Subject, operator_message
 from tidegate.deploys.adapters.audit import SnsAuditLog
 from tidegate.deploys.adapters.event_publisher import AwsEventPublisher, Channels
 from tidegate.deploys.rules import audit
@@ -83,9 +83,9 @@ def test_every_audit_message_is_one_of_the_published_schema(taken):
     log.publish(audit.lock_message(QueueHead(any_queue()), by_hand))
     log.publish(audit.unlock_message(QueueHead(any_queue(), lock=by_hand), by_hand, unlocking))
     log.publish(audit.unconfirmed_message("delivery", "acme/infra", "somebody", "No such comment.", NOW))
-    for word in Word:
-        about = Subject("shop", "staging", "entry", "eu") if word is Word.ROLLED_BACK else Subject()
-        log.publish(operator_message(word, "acme/config", "maintainer", NOW, about))
+    for action in AuditedAction:
+        about = Subject("shop", "staging", "entry", "eu") if action is AuditedAction.ROLLED_BACK else Subject()
+        log.publish(operator_message(action, "acme/config", "maintainer", NOW, about))
     assert [found for message in taken.published if (found := mistakes("audit", message))] == []
 
 

@@ -81,7 +81,7 @@ def test_a_failed_image_set_is_evicted_and_the_innocent_one_behind_it_lands(proj
     assert project.lands(innocent) == remade == project.head("main")
     assert project.git("rev-parse", f"{remade}^").strip() == begun
     assert images(project, remade) == announced(2)
-    assert title(project.shown(suspect, lambda run: run["status"] == "completed")) == f"Made anew as {remade[:12]}"
+    assert title(project.shown(suspect, lambda run: run["status"] == "completed")) == f"Rebuilt as {remade[:12]}"
     # Retry: the older images do not come back over newer ones. Evict and roll back do what they say.
     run = project.shown(broken, lambda run: title(run) == "Evicted from the auto branch")
     project.click(run, "Retry")

@@ -128,7 +128,7 @@ class Promotions:
         sha = self.push({declared: content})
         at = self.ports.clock.now()
         landed = replace(ended(entry, EntryState.LANDED, "", at), commit=sha, identity=identity_of(content))
-        state = self.store.environment(REPOSITORY, *entry.place)
+        state = self.store.environment(REPOSITORY, *entry.environment_key)
         state = state.with_landed(Landed(sha, landed.identity, at, entry.by, entry.kind.value, entry.id))
         head = self.store.head(REPOSITORY)
         waiting = tuple(each for each in head.waiting if each != entry.id)
@@ -151,7 +151,7 @@ class Promotions:
         self.follow(entry)
 
     def environment_of(self, entry):
-        return _FILES[entry.place]
+        return _FILES[entry.environment_key]
 
     def source_file(self, entry):
         return _FILES[entry.image_set, entry.source_environment]
@@ -169,7 +169,7 @@ class Promotions:
     def waiting(self, environment, image_set="shop"):
         """Return the entries that wait for the auto branch, of an environment."""
         entries = self.store.entries(REPOSITORY, self.store.head(REPOSITORY).waiting)
-        return [each for each in entries.values() if each.place == (image_set, environment)]
+        return [each for each in entries.values() if each.environment_key == (image_set, environment)]
 
     def promotion(self, entry):
         return self.store.promotion(REPOSITORY, entry.id, entry.attempt)

@@ -30,7 +30,11 @@ def ports():
 def test_it_enters_the_first_environment_with_its_images_stored_and_the_worker_started(ports):
     decision = announce(ports, run_url="https://ci.example/1")
     entry = ports.config_updates.entry(REPOSITORY, decision.entry.id)
-    assert (decision.result, entry.place, entry.state) == (Announced.ACCEPTED, ("shop", "staging"), EntryState.QUEUED)
+    assert (decision.result, entry.environment_key, entry.state) == (
+        Announced.ACCEPTED,
+        ("shop", "staging"),
+        EntryState.QUEUED,
+    )
     assert (entry.app_sha, entry.sequence, entry.by, entry.run_url) == (APP_SHA, 1, "developer", "https://ci.example/1")
     assert b"web@sha256" in ports.artifacts.get(entry.images_key)
     head = ports.config_updates.head(REPOSITORY)

@@ -90,14 +90,14 @@ def test_a_stranger_is_not_told_what_is_wrong_with_a_repository(configuration):
 
 def test_a_stranger_that_asks_again_costs_no_calls_of_the_app():
     ports = updates_ports(ci_tokens=MemoryCiTokens({"token": {**GITHUB, "repository": "evil/shop"}}))
-    strangers = {}
+    unknown = {}
     for image_set in ("shop", "none"):
         with pytest.raises(CiRunRefused):
-            verify_announcer(ports, "token", REPOSITORY, image_set, APP_SHA, strangers)
+            verify_announcer(ports, "token", REPOSITORY, image_set, APP_SHA, unknown)
         ports.config_branches.heads.clear()
     ports.ci_tokens.tokens["token"] = GITHUB
     with pytest.raises(ForgeUnavailable):
-        verify_announcer(ports, "token", REPOSITORY, "shop", APP_SHA, strangers)
+        verify_announcer(ports, "token", REPOSITORY, "shop", APP_SHA, unknown)
 
 
 def test_a_repository_is_announced_to_by_the_name_that_the_provider_uses():

@@ -14,7 +14,7 @@ from tidegate.config_updates.pause import pause_queue, resume_queue
 from tidegate.config_updates.promote import promote_to
 from tidegate.config_updates.retry import retry_entry
 from tidegate.config_updates.roll_back import roll_back
-from tidegate.config_updates.rules.audit import Word
+from tidegate.config_updates.rules.audit import AuditedAction
 from tidegate.config_updates.rules.entry import EntryKind, EntryState
 from tidegate.config_updates.rules.environment import EnvironmentState, Landed
 from tidegate.config_updates.rules.moves import UpdateStep, decide_move
@@ -137,7 +137,7 @@ def test_a_rollback_enters_as_an_entry_and_holds_the_set(ports):
     decision = roll_back(ports, REPOSITORY, "shop", "staging", "operator")
     entry = decision.entry
     assert (decision.done, entry.kind, entry.source_sha) == (True, EntryKind.ROLLBACK, COMMITS[1])
-    assert (entry.source_environment, entry.place, entry.app_sha) == ("staging", ("shop", "staging"), APP_SHA)
+    assert (entry.source_environment, entry.environment_key, entry.app_sha) == ("staging", ("shop", "staging"), APP_SHA)
     head = ports.config_updates.head(REPOSITORY)
     assert (head.waiting, head.set_state("shop").hold.by) == ((entry.id,), "operator")
     entries = ports.config_updates.entries(REPOSITORY, head.open)
@@ -188,7 +188,7 @@ def test_without_one_that_waits_the_complete_image_set_enters_the_queue(ports):
     landed(ports, complete="identity-3")
     decision = promote_to(ports, REPOSITORY, "shop", "production", "operator")
     entry = decision.entry
-    assert (decision.done, entry.kind, entry.place) == (True, EntryKind.PROMOTION, ("shop", "production"))
+    assert (decision.done, entry.kind, entry.environment_key) == (True, EntryKind.PROMOTION, ("shop", "production"))
     assert (entry.source_sha, entry.source_environment) == (COMMITS[2], "staging")
     assert ports.config_updates.head(REPOSITORY).waiting == (entry.id,)
     assert "That promotion exists" in promote_to(ports, REPOSITORY, "shop", "production", "operator").reason
@@ -245,8 +245,8 @@ def test_what_an_operator_does_is_audited_before_it_is_done(ports):
     promote_to(ports, REPOSITORY, "shop", "production", "operator")
     make_target_token(ports, REPOSITORY, "shop", "staging-eu", "operator")
     messages = ports.audit.published
-    assert [each.state for each in messages] == list(Word)
-    assert len({each.event for each in messages}) == len({each.event[:128] for each in messages}) == len(Word)
+    assert [each.state for each in messages] == list(AuditedAction)
+    assert len({each.event for each in messages}) == len({each.event[:128] for each in messages}) == len(AuditedAction)
     assert (messages[0].body["reason"], messages[4].body["id"]) == ("Why.", entry)
 
     before = ports.config_updates.head(REPOSITORY)

@@ -80,7 +80,7 @@ def test_45_a_target_with_a_newer_image_set_waits_for_it_on_all(shop):
     shop.land(second, "two")
     shop.report("s3")
     assert shop.waiting("internal") == []
-    assert shop.promotion(first).reason == "A newer image set took its place before all targets had deployed it."
+    assert shop.promotion(first).reason == "Superseded by a newer image set before all targets had deployed it."
     shop.report("s1")
     shop.report("s2")
     assert [each.source_sha for each in shop.waiting("internal")] == [shop.tip]
@@ -129,7 +129,7 @@ def test_47_an_older_image_set_that_was_held_does_not_follow_a_newer_one(shop):
     shop.hold("shop", hold=False)
     review_promotions(shop.ports, REPOSITORY)
     shop.go_on()
-    assert shop.promotion(first).reason == "A newer image set took its place."
+    assert shop.promotion(first).reason == "Superseded by a newer image set."
     (promoted,) = shop.waiting("internal")
     assert promoted.source_sha == shop.promotion(second).commit
 
@@ -372,7 +372,7 @@ def test_an_image_set_that_is_replaced_while_it_soaks_goes_no_further(monkeypatc
     shop.land_by_hand("staging", "two")
     about = {"repository": REPOSITORY, "entry": entry.id, "entry_attempt": 1}
     moved = end_soak(shop.ports, EndSoak(**about))
-    assert (moved.next, moved.reason) == ("ended", "A newer image set took its place before it had stayed long enough.")
+    assert (moved.next, moved.reason) == ("ended", "Superseded by a newer image set before it had stayed long enough.")
 
 
 def test_an_image_set_behind_many_newer_ones_is_overtaken(shop):

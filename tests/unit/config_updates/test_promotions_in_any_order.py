@@ -112,7 +112,7 @@ class PromotionsInAnyOrder(RuleBasedStateMachine):
 
     @invariant()
     def an_image_set_is_promoted_once(self):
-        made = Counter((each.place, each.source_sha) for each in self._promotions())
+        made = Counter((each.environment_key, each.source_sha) for each in self._promotions())
         assert all(count == 1 for count in made.values())
 
     @invariant()

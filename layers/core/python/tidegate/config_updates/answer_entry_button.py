@@ -52,7 +52,7 @@ def _act(ports: Ports, repository: str, entry: str, button: str, by: str) -> Dec
 
 def _roll_back(ports: Ports, repository: str, identifier: str, by: str) -> Decision:
     entry = ports.config_updates.entry(repository, identifier)
-    newest = ports.config_updates.environment(repository, *entry.place).newest
+    newest = ports.config_updates.environment(repository, *entry.environment_key).newest
     if newest is None or newest.entry != identifier:
         return Decision(False, f"A newer image set has landed in {entry.environment}. Roll that one back.")
     return roll_back(ports, repository, entry.image_set, entry.environment, by)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tidegate.config_updates.audit_operator import audit_operator, subject_of
-from tidegate.config_updates.environment_rules import EnvironmentRules, kept_by
+from tidegate.config_updates.environment_rules import EnvironmentRules, wait_of
 from tidegate.config_updates.rules.answers import EntryDecision
-from tidegate.config_updates.rules.audit import Word
+from tidegate.config_updates.rules.approvals import EntryApproval, stood_for, with_approval
+from tidegate.config_updates.rules.audit import AuditedAction
 from tidegate.config_updates.rules.entry import UpdateEntry
-from tidegate.config_updates.rules.keeping import EntryApproval, stood_for, with_approval
 from tidegate.config_updates.rules.queue import UpdateHead
 from tidegate.deploys.rules.waiting import Override
 from tidegate.ports import Ports
@@ -30,7 +30,7 @@ def approval_by(ports: Ports, repository: str, rules: EnvironmentRules, by: str)
 
 def with_wait(ports: Ports, rules: EnvironmentRules, entry: UpdateEntry) -> UpdateEntry:
     """Return an entry with what it waits for."""
-    return replace(entry, waits_for=kept_by(rules, entry, ports.clock.now()).reason)
+    return replace(entry, waits_for=wait_of(rules, entry, ports.clock.now()).reason)
 
 
 def approve_entry(
@@ -41,13 +41,13 @@ def approve_entry(
     approval: EntryApproval,
     *,
     override: Override | None = None,
-    word: Word = Word.PROMOTED,
+    action: AuditedAction = AuditedAction.PROMOTED,
 ) -> EntryDecision:
     """Add an approval, or an operator's override, to a waiting entry. Raise Conflict if the queue has changed."""
     known = {each.by.casefold() for each in entry.approvals}
     if approval.by.casefold() in known and override is None:
         return EntryDecision(False, f"{approval.by} asked for that before. {entry.waits_for}".rstrip(), entry)
-    audit_operator(ports, word, head.repository, approval.by, subject_of(entry), override.reason if override else "")
+    audit_operator(ports, action, head.repository, approval.by, subject_of(entry), override.reason if override else "")
     given = with_approval(entry.approvals, approval)
     approved = with_wait(ports, rules, replace(entry, approvals=given, override=override or entry.override))
     ports.config_updates.commit(head, replace(head, asked=True).about(entry.id), [approved])

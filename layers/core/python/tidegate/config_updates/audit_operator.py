@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from tidegate.config_updates.rules.audit import NOTHING, Subject, Word, operator_message
+from tidegate.config_updates.rules.audit import NOTHING, AuditedAction, Subject, operator_message
 from tidegate.config_updates.rules.entry import UpdateEntry
 from tidegate.deploys.audit_first import audit_first
 from tidegate.ports import Ports
 
 
 def audit_operator(
-    ports: Ports, word: Word, repository: str, by: str, about: Subject = NOTHING, reason: str = ""
+    ports: Ports, action: AuditedAction, repository: str, by: str, about: Subject = NOTHING, reason: str = ""
 ) -> None:
     """Publish it. Raise CloudUnavailable if the topic does not accept it; the caller must then stop."""
-    audit_first(ports.audit, operator_message(word, repository, by, ports.clock.now(), about, reason))
+    audit_first(ports.audit, operator_message(action, repository, by, ports.clock.now(), about, reason))
 
 
 def subject_of(entry: UpdateEntry) -> Subject:

@@ -54,7 +54,7 @@ def is_offered(asking: Asking, current: CurrentUpdates, operation: str, image_se
 def _places(ports: Ports, current: CurrentUpdates, about: Operated) -> Collection[tuple[str, str]]:
     """Return the image set and the name of each environment."""
     if about.entry:
-        return [ports.config_updates.entry(current.repository, about.entry).place]
+        return [ports.config_updates.entry(current.repository, about.entry).environment_key]
     if about.environment:
         return [(about.image_set, current.environment(about.image_set, about.environment).name)]
     sets = [current.image_set(about.image_set)] if about.image_set else current.updates.sets

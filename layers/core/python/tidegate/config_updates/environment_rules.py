@@ -8,8 +8,8 @@ from datetime import datetime
 from tidegate.config.freezes import frozen_until
 from tidegate.config.loaded import LoadedConfiguration
 from tidegate.config.rules.config_updates import ConfigUpdates, environment_tags
+from tidegate.config_updates.rules.approvals import EntryWait, missing_approvals
 from tidegate.config_updates.rules.entry import EntryKind, UpdateEntry
-from tidegate.config_updates.rules.keeping import Kept, missing_approvals
 from tidegate.deploys.rules.review import moment
 from tidegate.policies.rules.requirements import Requirements
 from tidegate.roots.rules.terms import Tagged
@@ -46,29 +46,29 @@ class EnvironmentRules:
         """What is required before images enter; None if there are checks, and none matches."""
         return self.loaded.required_of(self.tagged)
 
-    def frozen(self, now: datetime) -> Kept:
+    def frozen(self, now: datetime) -> EntryWait:
         """Return the window that covers it and ends last."""
         tagged = self.tagged
         due = [(each, frozen_until(each, now)) for each in self.loaded.freezes if each.matches(tagged)]
         held = [(until, each.reason) for each, until in due if until]
         if not held:
-            return Kept()
+            return EntryWait()
         until, reason = max(held)
-        return Kept(f"{self.name} is frozen until {moment(until)}{f': {reason}' if reason else ''}.", until)
+        return EntryWait(f"{self.name} is frozen until {moment(until)}{f': {reason}' if reason else ''}.", until)
 
 
-def kept_by(rules: EnvironmentRules, entry: UpdateEntry, now: datetime) -> Kept:
+def wait_of(rules: EnvironmentRules, entry: UpdateEntry, now: datetime) -> EntryWait:
     """Return why an entry may not enter the auto branch now.
 
     A freeze window keeps everything out. Approvals are required of what people bring in, not of announcements, which
     CI makes.
     """
     if entry.override is not None:
-        return Kept()
+        return EntryWait()
     frozen = rules.frozen(now)
     if frozen.reason or entry.kind is EntryKind.ANNOUNCEMENT:
         return frozen
-    return Kept(missing_approvals(entry.approvals, rules.required))
+    return EntryWait(missing_approvals(entry.approvals, rules.required))
 
 
 def rules_of(loaded: LoadedConfiguration, updates: ConfigUpdates, image_set: str, name: str) -> EnvironmentRules:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from tidegate.config_updates.audit_operator import audit_operator, subject_of
 from tidegate.config_updates.queue.wake_worker import wake_worker
 from tidegate.config_updates.rules.answers import EntryDecision
-from tidegate.config_updates.rules.audit import Word
+from tidegate.config_updates.rules.audit import AuditedAction
 from tidegate.config_updates.rules.entry import EntryState
 from tidegate.config_updates.rules.queue import Eviction, UpdateHead, ended, eviction_reason, without
 from tidegate.ports import Ports
@@ -32,7 +32,7 @@ def _evict(ports: Ports, repository: str, identifier: str, by: str) -> EntryDeci
         )
     if found := next((each for each in head.evictions if each.entry == identifier), None):
         return EntryDecision(False, f"{found.by} evicts it already.", entry)
-    audit_operator(ports, Word.EVICTED, head.repository, by, subject_of(entry))
+    audit_operator(ports, AuditedAction.EVICTED, head.repository, by, subject_of(entry))
     eviction = Eviction(identifier, by, ports.clock.now())
     if identifier in head.waiting and not _is_made(head, identifier):
         left = ended(entry, EntryState.EVICTED, eviction_reason(eviction), eviction.at)

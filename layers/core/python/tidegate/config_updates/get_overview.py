@@ -99,7 +99,7 @@ def get_overview(ports: Ports, repository: str) -> Overview:
         for environment in declared.environments:
             place = declared.name, environment.name
             state = known.get(place, EnvironmentState(repository, *place))
-            coming = tuple(each.entry for each in queue.entries if each.entry.place == place)
+            coming = tuple(each.entry for each in queue.entries if each.entry.environment_key == place)
             of_it = _promotion(promotions, state)
             views.append(EnvironmentOverview(environment, state, _services(ports, environment, state), coming, of_it))
         sets.append(SetOverview(declared, queue.head.set_state(declared.name).hold, tuple(views)))

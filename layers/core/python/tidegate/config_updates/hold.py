@@ -8,7 +8,7 @@ from tidegate.config_updates.audit_operator import audit_operator
 from tidegate.config_updates.promotions.review_promotions import review_promotions
 from tidegate.config_updates.queue.wake_worker import wake_worker
 from tidegate.config_updates.read_configuration import current_updates
-from tidegate.config_updates.rules.audit import Subject, Word
+from tidegate.config_updates.rules.audit import AuditedAction, Subject
 from tidegate.config_updates.rules.queue import Hold, UpdateHead, one_reason, with_hold
 from tidegate.ports import Ports
 from tidegate.rules.decide_again import deciding_again
@@ -32,7 +32,7 @@ def _hold(ports: Ports, repository: str, image_set: str, by: str, reason: str) -
     if hold := head.set_state(image_set).hold:
         return Decision(False, f"{hold.by} holds {image_set} already: {hold.reason}")
     reason = one_reason(reason)
-    audit_operator(ports, Word.HELD, head.repository, by, Subject(image_set), reason)
+    audit_operator(ports, AuditedAction.HELD, head.repository, by, Subject(image_set), reason)
     held = with_hold(head, image_set, Hold(by, ports.clock.now(), reason))
     ports.config_updates.commit(head, held.about(*_waiting(ports, head, image_set)))
     return Decision(True, f"{by} holds {image_set}: its images and promotions wait. Rollbacks still move.")
@@ -51,7 +51,7 @@ def _release(ports: Ports, repository: str, image_set: str, by: str) -> Decision
     head = ports.config_updates.head(repository)
     if head.set_state(image_set).hold is None:
         return Decision(False, f"{image_set} is not held.")
-    audit_operator(ports, Word.RELEASED, head.repository, by, Subject(image_set))
+    audit_operator(ports, AuditedAction.RELEASED, head.repository, by, Subject(image_set))
     free = replace(with_hold(head, image_set, None), asked=True)
     ports.config_updates.commit(head, free.about(*_waiting(ports, head, image_set)))
     return Decision(True, f"{by} released {image_set}.")

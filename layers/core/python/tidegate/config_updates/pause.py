@@ -7,7 +7,7 @@ from dataclasses import replace
 from tidegate.config_updates.audit_operator import audit_operator
 from tidegate.config_updates.queue.wake_worker import wake_worker
 from tidegate.config_updates.read_configuration import current_updates
-from tidegate.config_updates.rules.audit import Word
+from tidegate.config_updates.rules.audit import AuditedAction
 from tidegate.config_updates.rules.queue import Pause, one_reason
 from tidegate.ports import Ports
 from tidegate.rules.decide_again import deciding_again
@@ -27,7 +27,7 @@ def _pause(ports: Ports, repository: str, by: str, reason: str) -> Decision:
     head = ports.config_updates.head(repository)
     if head.pause is not None:
         return Decision(False, f"{head.pause.by} has paused the queue already.")
-    audit_operator(ports, Word.PAUSED, head.repository, by, reason=one_reason(reason))
+    audit_operator(ports, AuditedAction.PAUSED, head.repository, by, reason=one_reason(reason))
     ports.config_updates.commit(
         head, replace(head, pause=Pause(by, ports.clock.now(), one_reason(reason))).about(*head.open)
     )
@@ -45,6 +45,6 @@ def _resume(ports: Ports, repository: str, by: str) -> Decision:
     head = ports.config_updates.head(repository)
     if head.pause is None:
         return Decision(False, "The queue is not paused.")
-    audit_operator(ports, Word.RESUMED, head.repository, by)
+    audit_operator(ports, AuditedAction.RESUMED, head.repository, by)
     ports.config_updates.commit(head, replace(head, pause=None, asked=True).about(*head.open))
     return Decision(True, f"{by} resumed the queue.")

@@ -13,10 +13,10 @@ from tidegate.config_updates.promotions.review_promotions import review_promotio
 from tidegate.config_updates.queue.wake_worker import wake_worker
 from tidegate.config_updates.read_configuration import current_updates
 from tidegate.config_updates.rules.answers import EntryDecision
-from tidegate.config_updates.rules.audit import Subject, Word
+from tidegate.config_updates.rules.approvals import EntryApproval, with_approval
+from tidegate.config_updates.rules.audit import AuditedAction, Subject
 from tidegate.config_updates.rules.entry import RETRIABLE, EntryKind, UpdateEntry
 from tidegate.config_updates.rules.environment import EnvironmentState, Landed
-from tidegate.config_updates.rules.keeping import EntryApproval, with_approval
 from tidegate.config_updates.rules.promotion import Promotion, PromotionSource, Stage
 from tidegate.config_updates.rules.queue import MOST_OPEN, UpdateHead, waits_for, with_entry
 from tidegate.ports import Ports
@@ -80,7 +80,7 @@ def _waiting_entry(ports: Ports, head: UpdateHead, place: tuple[str, str]) -> Up
     """Return the newest promotion to an environment that approvals or a freeze window keep in the queue."""
     known = ports.config_updates.entries(head.repository, head.waiting)
     found = (known[each] for each in reversed(head.waiting) if each in known)
-    of_it = (each for each in found if each.place == place and each.kind is EntryKind.PROMOTION)
+    of_it = (each for each in found if each.environment_key == place and each.kind is EntryKind.PROMOTION)
     return next((each for each in of_it if each.waits_for), None)
 
 
@@ -96,7 +96,7 @@ def _approve(ports: Ports, waiting: Promotion, approval: EntryApproval) -> Entry
     if known or (waiting.approved_by and not approval.meets):
         return EntryDecision(False, f"{waiting.approved_by} has promoted it already. {waiting.reason}".rstrip())
     to = waiting.following.name if waiting.following else ""
-    audit_operator(ports, Word.PROMOTED, waiting.repository, by, Subject(waiting.image_set, to, waiting.entry))
+    audit_operator(ports, AuditedAction.PROMOTED, waiting.repository, by, Subject(waiting.image_set, to, waiting.entry))
     given = with_approval(waiting.approvals, approval)
     ports.config_updates.save_promotion(replace(waiting, approved_by=waiting.approved_by or by, approvals=given))
     return EntryDecision(True, f"{by} promotes the image set of {waiting.environment}.")
@@ -128,6 +128,6 @@ def _enqueue(
         return EntryDecision(False, f"That promotion exists; it is {known.state.value}.{again}", known)
     if len(head.open) >= MOST_OPEN:
         return EntryDecision(False, f"The queue holds {MOST_OPEN} entries, which is the limit. Evict some first.")
-    audit_operator(ports, Word.PROMOTED, head.repository, by, subject_of(entry))
+    audit_operator(ports, AuditedAction.PROMOTED, head.repository, by, subject_of(entry))
     store.commit(head, with_entry(head, entry), [entry])
     return EntryDecision(True, f"It is in the queue. {waits_for(head, entry)}".rstrip(), entry)

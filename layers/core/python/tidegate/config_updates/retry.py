@@ -10,7 +10,7 @@ from dataclasses import replace
 from tidegate.config_updates.audit_operator import audit_operator, subject_of
 from tidegate.config_updates.queue.wake_worker import wake_worker
 from tidegate.config_updates.rules.answers import EntryDecision
-from tidegate.config_updates.rules.audit import Word
+from tidegate.config_updates.rules.audit import AuditedAction
 from tidegate.config_updates.rules.entry import RETRIABLE, EntryState, UpdateEntry
 from tidegate.config_updates.rules.queue import MOST_OPEN, UpdateHead, waits_for, with_entry
 from tidegate.ports import Ports
@@ -32,7 +32,7 @@ def _retry(ports: Ports, repository: str, identifier: str, by: str) -> EntryDeci
     head, entry = ports.config_updates.head(repository), ports.config_updates.entry(repository, identifier)
     if refusal := _refusal(ports, head, entry):
         return EntryDecision(False, refusal, entry)
-    audit_operator(ports, Word.RETRIED, head.repository, by, subject_of(entry))
+    audit_operator(ports, AuditedAction.RETRIED, head.repository, by, subject_of(entry))
     again = replace(
         entry,
         attempt=entry.attempt + 1,
@@ -64,8 +64,8 @@ def _refusal(ports: Ports, head: UpdateHead, entry: UpdateEntry) -> str:
 
 def _newer(ports: Ports, head: UpdateHead, entry: UpdateEntry) -> UpdateEntry | None:
     """Return a newer announcement for the same place that is in the queue, or was the last to land."""
-    landed = ports.config_updates.environment(entry.repository, *entry.place).newest
+    landed = ports.config_updates.environment(entry.repository, *entry.environment_key).newest
     of_it = [*head.open, landed.entry] if landed and landed.entry else [*head.open]
     others = ports.config_updates.entries(entry.repository, of_it)
     newer = (others[each] for each in of_it if each in others and others[each].sequence > entry.sequence)
-    return next((each for each in newer if each.place == entry.place), None)
+    return next((each for each in newer if each.environment_key == entry.environment_key), None)

@@ -13,10 +13,10 @@ from tidegate.config_updates.environment_rules import EnvironmentRules
 from tidegate.config_updates.queue.wake_worker import wake_worker
 from tidegate.config_updates.read_configuration import current_updates
 from tidegate.config_updates.rules.answers import EntryDecision
-from tidegate.config_updates.rules.audit import Word
+from tidegate.config_updates.rules.approvals import EntryApproval
+from tidegate.config_updates.rules.audit import AuditedAction
 from tidegate.config_updates.rules.entry import RETRIABLE, EntryKind, UpdateEntry, entry_id
 from tidegate.config_updates.rules.environment import EnvironmentState, Landed
-from tidegate.config_updates.rules.keeping import EntryApproval
 from tidegate.config_updates.rules.queue import MOST_OPEN, Hold, waits_for, with_entry, with_hold
 from tidegate.deploys.rules.waiting import Override
 from tidegate.ports import Ports
@@ -75,7 +75,9 @@ def _roll_back(ports: Ports, repository: str, asked: _Asked) -> EntryDecision:
     known = ports.config_updates.entries(repository, [entry.id]).get(entry.id)
     if known is not None and known.id in head.waiting and known.waits_for:
         override = asked.override
-        return approve_entry(ports, head, asked.rules, known, asked.approval, override=override, word=Word.ROLLED_BACK)
+        return approve_entry(
+            ports, head, asked.rules, known, asked.approval, override=override, action=AuditedAction.ROLLED_BACK
+        )
     if known is not None:
         again = f" Retry it: tidegate updates retry {repository} {known.id}" if known.state in RETRIABLE else ""
         return EntryDecision(False, f"{known.by} asked for that before; it is {known.state.value}.{again}", known)
@@ -83,7 +85,7 @@ def _roll_back(ports: Ports, repository: str, asked: _Asked) -> EntryDecision:
         return EntryDecision(False, f"The queue holds {MOST_OPEN} entries, which is the limit. Evict some first.")
     audit_operator(
         ports,
-        Word.ROLLED_BACK,
+        AuditedAction.ROLLED_BACK,
         head.repository,
         by,
         subject_of(entry),

@@ -8,7 +8,7 @@ import secrets
 
 from tidegate.config_updates.audit_operator import audit_operator
 from tidegate.config_updates.read_configuration import current_updates
-from tidegate.config_updates.rules.audit import Subject, Word
+from tidegate.config_updates.rules.audit import AuditedAction, Subject
 from tidegate.config_updates.rules.refusals import UnknownTarget
 from tidegate.ports import Ports
 
@@ -26,7 +26,7 @@ def make_target_token(ports: Ports, repository: str, image_set: str, target: str
     if target not in known:
         raise UnknownTarget(target, known)
     about = Subject(image_set, target=target)
-    audit_operator(ports, Word.TOKEN_MADE, repository, by, about)
+    audit_operator(ports, AuditedAction.TOKEN_MADE, repository, by, about)
     token = _PREFIX + secrets.token_urlsafe(32)
     ports.config_updates.keep_target_token(repository, image_set, target, _digest(token), by)
     return token

@@ -12,23 +12,23 @@ from tidegate.ports import Ports
 from tidegate.rules.errors import ForgeRefused, InvalidConfiguration, NotFound
 
 #: Whose CI announces nothing to which repository, as was found out lately.
-Strangers = MutableMapping[tuple[str, str], bool]
+UnknownAnnouncers = MutableMapping[tuple[str, str], bool]
 
 
 def verify_announcer(
-    ports: Ports, token: str, repository: str, image_set: str, app_sha: str, strangers: Strangers
+    ports: Ports, token: str, repository: str, image_set: str, app_sha: str, unknown: UnknownAnnouncers
 ) -> CiRun:
     """Return the run that a token belongs to. Raise InvalidCiToken, ForgeUnavailable; CiRunRefused if it may not.
 
-    Everybody on GitHub gets a valid token for their own repository. ``strangers`` remembers those that announce
+    Everybody on GitHub gets a valid token for their own repository. ``unknown`` remembers those that announce
     nothing here, so that nobody uses up the App's calls with them.
     """
     run = run_of(ports.ci_tokens.claims(token), gitlab=ports.ci_tokens.gitlab)
     who = run.repository.lower(), repository
-    sets = () if who in strangers else _sets(ports, repository)
+    sets = () if who in unknown else _sets(ports, repository)
     of_it = [each for each in sets if each.app.repository.lower() == run.repository.lower()]
     if not of_it:
-        strangers[who] = True
+        unknown[who] = True
     announcer = next((each.app for each in of_it if each.name == image_set), None)
     if announcer is None:
         raise UnknownAnnouncer(run, repository, image_set)
@@ -37,7 +37,7 @@ def verify_announcer(
 
 
 def _sets(ports: Ports, repository: str) -> Sequence[DeclaredImageSet]:
-    """Return what a repository declares. Nothing for one that cannot be read: a stranger must not learn why.
+    """Return what a repository declares; nothing for one that cannot be read: why is not for everybody to learn.
 
     Only the name that the VCS provider uses is known: one in other letters would have a queue of its own.
     """

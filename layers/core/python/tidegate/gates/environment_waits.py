@@ -40,7 +40,7 @@ class EnvironmentWaits:
     def _read(self, awaited: AwaitedEnvironment) -> Callable[[datetime], str]:
         """Return what tells why an environment is waited for since a time: its state, and its entries, are read."""
         store = self._ports.config_updates
-        state = store.environment(awaited.repository, *awaited.place)
+        state = store.environment(awaited.repository, *awaited.environment_key)
         landed = (each.entry for each in state.landed if each.entry)
         entries = store.entries(awaited.repository, [*store.head(awaited.repository).open, *landed])
         return partial(state.wait_since, entries)

@@ -131,7 +131,7 @@ class PausedModel(Shown):
 class UpdateEntryModel(Shown):
     """An entry of a config repository's queue."""
 
-    id: str = Field(description="Stays when its commit is made anew")
+    id: str = Field(description="Stays when its commit is rebuilt")
     repository: str
     image_set: str
     environment: str

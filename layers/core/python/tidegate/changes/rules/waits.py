@@ -19,7 +19,7 @@ class AwaitedEnvironment:
         return f"environment {self.environment} of {self.repository}"
 
     @property
-    def place(self) -> tuple[str, str]:
+    def environment_key(self) -> tuple[str, str]:
         """The image set and the environment."""
         image_set, _, name = self.environment.partition("/")
         return image_set, name

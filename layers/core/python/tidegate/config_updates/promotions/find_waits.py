@@ -31,7 +31,7 @@ def _manual(promotion: Promotion, following: NextEnvironment) -> str:
 
 
 def _failed(ports: Ports, promotion: Promotion) -> str:
-    environment = ports.config_updates.environment(promotion.repository, *promotion.place)
+    environment = ports.config_updates.environment(promotion.repository, *promotion.environment_key)
     progress = progress_of(promotion, environment, ports.clock.now())
     return progress.reason if progress.rollout is Rollout.FAILED else ""
 

@@ -46,11 +46,13 @@ def _enqueue(ports: Ports, promotion: Promotion) -> str:
     if store.entries(repository, [entry.id]):
         return done
     head = store.head(repository)
-    there = store.environment(repository, *entry.place)
+    there = store.environment(repository, *entry.environment_key)
     if there.newest is not None and there.newest.identity == promotion.identity:
         return f"{following.name} runs it already."
     on_its_way = [*head.open, *([there.newest.entry] if there.newest is not None and there.newest.entry else [])]
-    others = [each for each in store.entries(repository, on_its_way).values() if each.place == entry.place]
+    others = [
+        each for each in store.entries(repository, on_its_way).values() if each.environment_key == entry.environment_key
+    ]
     if _is_behind(ports, promotion, others):
         return f"{following.name} has a newer image set, or one is on its way."
     store.commit(head, with_entry(head, entry), [entry])
@@ -59,7 +61,7 @@ def _enqueue(ports: Ports, promotion: Promotion) -> str:
 
 def _is_behind(ports: Ports, promotion: Promotion, others: list[UpdateEntry]) -> bool:
     """Tell whether one of these promotions copies the same image set, or a newer one of the same environment."""
-    landed = ports.config_updates.environment(promotion.repository, *promotion.place).landed
+    landed = ports.config_updates.environment(promotion.repository, *promotion.environment_key).landed
     identities = [each.identity for each in landed]
     at = identities.index(promotion.identity) if promotion.identity in identities else len(identities)
     newer = {promotion.commit, *(each.commit for each in landed[: at + 1])}

@@ -61,7 +61,7 @@ def _stall(ports: Ports, message: StallPromotion) -> None:
     before = find_promotion(ports, message)
     if before.stage is not Stage.TARGETS:
         return
-    environment = ports.config_updates.environment(before.repository, *before.place)
+    environment = ports.config_updates.environment(before.repository, *before.environment_key)
     reason = progress_of(before, environment, ports.clock.now()).reason
     after = replace(before, stalled=True, reason=reason)
     if after != before:
@@ -75,7 +75,7 @@ def end_soak(ports: Ports, message: EndSoak) -> PromotionMoved:
 
 def _end_soak(ports: Ports, message: EndSoak) -> PromotionMoved:
     before = find_promotion(ports, message)
-    environment = ports.config_updates.environment(before.repository, *before.place)
+    environment = ports.config_updates.environment(before.repository, *before.environment_key)
     after = after_soak(before, environment)
     if after != before:
         save_promotion(ports, after)

@@ -87,7 +87,7 @@ def decided(ports: Ports, promotion: Promotion) -> Promotion:
         entries = store.entries(promotion.repository, [promotion.entry])
         promotion = with_entry(promotion, entries.get(promotion.entry))
     if promotion.stage is Stage.TARGETS:
-        environment = _completed(ports, promotion, store.environment(promotion.repository, *promotion.place))
+        environment = _completed(ports, promotion, store.environment(promotion.repository, *promotion.environment_key))
         promotion = with_environment(promotion, environment, ports.clock.now())
     if promotion.stage is Stage.AFTER:
         promotion = _in_order(ports, promotion)
@@ -123,13 +123,15 @@ def _in_order(ports: Ports, promotion: Promotion) -> Promotion:
     others = [
         each
         for each in ports.config_updates.open_promotions(promotion.repository)
-        if each.place == promotion.place and each.stage is Stage.AFTER and each.entry != promotion.entry
+        if each.environment_key == promotion.environment_key
+        and each.stage is Stage.AFTER
+        and each.entry != promotion.entry
     ]
     if not others:
         return promotion
-    environment = ports.config_updates.environment(promotion.repository, *promotion.place)
+    environment = ports.config_updates.environment(promotion.repository, *promotion.environment_key)
     order = [each.identity for each in environment.landed]
     newer = order[: order.index(promotion.identity)] if promotion.identity in order else order
     if any(each.identity in newer for each in others):
-        return ended(promotion, "A newer image set took its place.")
+        return ended(promotion, "Superseded by a newer image set.")
     return promotion

@@ -9,13 +9,13 @@ from datetime import timedelta
 
 from tidegate.config.loaded import LoadedConfiguration
 from tidegate.config.rules.config_updates import ConfigUpdates, Environment
-from tidegate.config_updates.environment_rules import kept_by, rules_of
+from tidegate.config_updates.environment_rules import rules_of, wait_of
 from tidegate.config_updates.queue.push_replay import finish_replay
 from tidegate.config_updates.read_configuration import default_branch_of, load_file
+from tidegate.config_updates.rules.approvals import EntryWait
 from tidegate.config_updates.rules.entry import EntryState, UpdateEntry
 from tidegate.config_updates.rules.environment import BY_HAND, EnvironmentState, Landed
 from tidegate.config_updates.rules.image_set import identity_of
-from tidegate.config_updates.rules.keeping import Kept
 from tidegate.config_updates.rules.moves import Observed, Refs, UpdateStep, decide_move
 from tidegate.config_updates.rules.queue import (
     MOST_ROUNDS,
@@ -167,31 +167,31 @@ class _Observer:
             self._record_commits_by_hand(refs, updates)
         self.head, evicted = close_evicted(self.head, open_, ports.clock.now())
         self.entries += evicted
-        kept = self._kept(loaded, updates, open_)
-        until = min((each.until for each in kept.values() if each.until), default=None)
+        waits = self._entry_waits(loaded, updates, open_)
+        until = min((each.until for each in waits.values() if each.until), default=None)
         verdicts = self._verdicts(updates)
-        return Observed(refs, updates, open_, verdicts, ports.clock.now(), _new_job(), frozenset(kept), until)
+        return Observed(refs, updates, open_, verdicts, ports.clock.now(), _new_job(), frozenset(waits), until)
 
-    def _kept(
+    def _entry_waits(
         self, loaded: LoadedConfiguration, updates: ConfigUpdates, open_: Mapping[str, UpdateEntry]
-    ) -> Mapping[str, Kept]:
+    ) -> Mapping[str, EntryWait]:
         """Return which entries may not be on the auto branch, and record why they wait.
 
         What is there already was approved before: only a freeze window takes it off again.
         """
-        now, kept = self.ports.clock.now(), {}
+        now, waits = self.ports.clock.now(), {}
         stacked = {each.entry for each in self.head.stack}
         for each in self.head.open:
             entry = open_[each]
-            rules = rules_of(loaded, updates, *entry.place)
-            frozen = Kept() if entry.override else rules.frozen(now)
-            found = frozen if each in stacked else kept_by(rules, entry, now)
+            rules = rules_of(loaded, updates, *entry.environment_key)
+            frozen = EntryWait() if entry.override else rules.frozen(now)
+            found = frozen if each in stacked else wait_of(rules, entry, now)
             if found.reason:
-                kept[each] = found
+                waits[each] = found
             if found.reason != entry.waits_for:
                 self.entries.append(replace(entry, waits_for=found.reason))
                 self.head = self.head.about(each)
-        return kept
+        return waits
 
     def _refs(self) -> Refs:
         ports, head = self.ports, self.head
@@ -218,7 +218,7 @@ class _Observer:
             is_tested = Verdict.PASS in {above.verdict for above in landed[number:]}
             entry = ended(open_[each.entry], EntryState.LANDED, _landed_because(each, is_tested=is_tested), at)
             covered = is_tested and each.verdict is Verdict.FAIL
-            entry = newest[entry.place] = replace(entry, commit=each.sha, covered=covered)
+            entry = newest[entry.environment_key] = replace(entry, commit=each.sha, covered=covered)
             self.entries.append(entry)
         for place, entry in newest.items():
             self._record_environment(entry, updates.environment(*place))
@@ -230,7 +230,7 @@ class _Observer:
             return
         at = self.entries.index(entry)
         self.entries[at] = entry = replace(entry, identity=identity)
-        state = self._environment(*entry.place)
+        state = self._environment(*entry.environment_key)
         landed = Landed(
             entry.commit,
             identity,
@@ -275,7 +275,9 @@ class _Observer:
     def _coming(self, image_set: str, environment: Environment) -> set[str]:
         """Return the identities that stacked entries give an environment."""
         entries = self.ports.config_updates.entries(self.head.repository, [each.entry for each in self.head.stack])
-        of_it = [each for each in self.head.stack if entries[each.entry].place == (image_set, environment.name)]
+        of_it = [
+            each for each in self.head.stack if entries[each.entry].environment_key == (image_set, environment.name)
+        ]
         return {self._identity(each.sha, environment) for each in of_it}
 
     def _identity(self, commit: str, environment: Environment) -> str:

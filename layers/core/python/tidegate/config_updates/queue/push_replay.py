@@ -57,7 +57,7 @@ def push_replay(ports: Ports, message: PushReplay) -> BranchMoved:
 
 
 def finish_replay(ports: Ports, head: UpdateHead) -> None:
-    """Record a replay whose worker died after the push. One that was not pushed is given up, and made anew."""
+    """Record a replay whose worker died after the push. One that was not pushed is given up, and repeated."""
     if head.replaying is None:
         return
     ports.jobs.close(head.replaying.job)
@@ -150,9 +150,7 @@ def _left_out(
     entries: dict[str, UpdateEntry], before: dict[str, OnAuto], replaying: Replaying, now: datetime
 ) -> list[UpdateEntry]:
     gone = [
-        ended(
-            entries[each], EntryState.SUPERSEDED, "A newer image set took its place, or its environment is gone.", now
-        )
+        ended(entries[each], EntryState.SUPERSEDED, "Superseded by a newer image set, or its environment is gone.", now)
         for each in replaying.superseded
     ]
     if replaying.evicted:

@@ -13,7 +13,7 @@ from tidegate.rules.timestamp import timestamp_text
 _DIGEST = 32
 
 
-class Word(StrEnum):
+class AuditedAction(StrEnum):
     """What somebody does."""
 
     PAUSED = "QUEUE_PAUSED"
@@ -24,7 +24,7 @@ class Word(StrEnum):
     RETRIED = "ENTRY_RETRIED"
     ROLLED_BACK = "ROLLED_BACK"
     PROMOTED = "PROMOTED"
-    TOKEN_MADE = "TARGET_TOKEN_MADE"  # noqa: S105  # A word.
+    TOKEN_MADE = "TARGET_TOKEN_MADE"  # noqa: S105  # No password: an action.
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,17 +42,17 @@ NOTHING = Subject()
 
 
 def operator_message(
-    word: Word, repository: str, by: str, at: datetime, about: Subject = NOTHING, reason: str = ""
+    action: AuditedAction, repository: str, by: str, at: datetime, about: Subject = NOTHING, reason: str = ""
 ) -> AuditMessage:
     """Return the message that somebody does this."""
     what = f"{about.image_set} {about.environment} {about.entry} {about.target}"
     which = _digest(f"{repository} {what} {timestamp_text(at)} {by}")
-    event = f"updates-{which}:{word}"
+    event = f"updates-{which}:{action}"
     body = {
         "version": AUDIT_VERSION,
         "event_id": event,
         "id": about.entry or None,
-        "state": word.value,
+        "state": action.value,
         "at": timestamp_text(at),
         "deployment": None,
         "repository": repository,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from tidegate.config_updates.rules.keeping import EntryApproval
+from tidegate.config_updates.rules.approvals import EntryApproval
 from tidegate.deploys.rules.waiting import Override
 
 #: Characters of an entry's id: 130 bits, in letters and digits that commits may carry as a trailer.
@@ -91,7 +91,7 @@ class UpdateEntry:
         return f"config-updates/{self.id}/{self.images}.json"
 
     @property
-    def place(self) -> tuple[str, str]:
+    def environment_key(self) -> tuple[str, str]:
         """The image set and the environment."""
         return self.image_set, self.environment
 

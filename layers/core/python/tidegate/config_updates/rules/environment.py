@@ -101,7 +101,7 @@ class EnvironmentState:
         It is ready once all targets deployed what was newest there at ``since``, or anything that landed later, and
         nothing that was in the queue then is still on its way. ``entries`` has, by id, those that are open or landed.
         """
-        mine = {name: each for name, each in entries.items() if each.place == (self.image_set, self.name)}
+        mine = {name: each for name, each in entries.items() if each.environment_key == (self.image_set, self.name)}
         coming = next((each for each in mine.values() if not each.is_ended and each.requested_at <= since), None)
         if coming is not None:
             return f"{coming.app_sha[:10] or coming.source_sha[:10]} is on its way there."

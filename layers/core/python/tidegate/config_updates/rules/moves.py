@@ -61,8 +61,8 @@ class Observed:
     """What a decision rests on: the branches, the default branch's configuration, the open entries by id, the verdicts
     of the stacked commits by entry, the time, and a new id for a job.
 
-    ``kept`` are the entries that a freeze window or missing approvals keep off the auto branch, ``until`` is when the
-    first of these windows ends.
+    ``must_wait`` are the entries that a freeze window or missing approvals keep off the auto branch, ``until`` is when
+    the first of these windows ends.
     """
 
     refs: Refs
@@ -71,7 +71,7 @@ class Observed:
     verdicts: Mapping[str, CommitVerdict]
     now: datetime
     job: str
-    kept: frozenset[str] = frozenset()
+    must_wait: frozenset[str] = frozenset()
     until: datetime | None = None
 
 
@@ -111,7 +111,7 @@ def _rebuild_reason(head: UpdateHead, seen: Observed) -> Why | None:
     """Return why the auto branch cannot stay as it is, whatever the checks say; None if it can."""
     if seen.refs.default != head.base or seen.refs.auto != head.auto or not seen.refs.auto:
         return Why.ALIGN
-    return Why.APPLY if any(_is_kept(head, seen, each.entry) for each in head.stack) else None
+    return Why.APPLY if any(_must_wait(head, seen, each.entry) for each in head.stack) else None
 
 
 def _stopped(head: UpdateHead, seen: Observed) -> NextMove | None:
@@ -125,12 +125,12 @@ def _stopped(head: UpdateHead, seen: Observed) -> NextMove | None:
 
 
 def _foreign(head: UpdateHead, refs: Refs) -> str:
-    """Return why the auto branch is not ours to move: somebody else's commits are on it. A deleted one is made anew."""
+    """Return why the auto branch is not ours to move: it has commits of others. A deleted one is created again."""
     if not refs.auto or refs.auto in {head.auto, head.base, refs.default}:
         return ""
     return (
         f"The branch {head.auto_branch} is at {refs.auto[:12]}, which Tidegate did not push. Save what you need of it, "
-        f"then delete the branch: Tidegate makes it anew."
+        f"then delete the branch: Tidegate creates it again."
     )
 
 
@@ -184,16 +184,16 @@ def _entering(head: UpdateHead, seen: Observed) -> tuple[str, ...]:
     entering = (
         each
         for each in head.waiting
-        if each not in old and not _eviction(head, each) and not _is_kept(head, seen, each)
+        if each not in old and not _eviction(head, each) and not _must_wait(head, seen, each)
     )
     return tuple(islice(entering, max(0, most_stacked(seen.updates.required_checks) - len(head.stack))))
 
 
-def _is_kept(head: UpdateHead, seen: Observed, entry: str) -> bool:
+def _must_wait(head: UpdateHead, seen: Observed, entry: str) -> bool:
     """Tell whether a hold, a freeze window or a missing approval keeps an entry off the auto branch."""
     one = seen.entries[entry]
     held = one.kind is not EntryKind.ROLLBACK and head.set_state(one.image_set).hold is not None
-    return held or entry in seen.kept
+    return held or entry in seen.must_wait
 
 
 def superseded(head: UpdateHead, updates: ConfigUpdates, entries: Mapping[str, UpdateEntry]) -> tuple[str, ...]:
@@ -204,12 +204,12 @@ def superseded(head: UpdateHead, updates: ConfigUpdates, entries: Mapping[str, U
     kinds = {EntryKind.PROMOTION}
     if updates.supersede is Supersede.COLLAPSE:
         kinds.add(EntryKind.ANNOUNCEMENT)
-    newest = {entries[each].place: each for each in head.open if entries[each].kind in kinds}
+    newest = {entries[each].environment_key: each for each in head.open if entries[each].kind in kinds}
     return tuple(
         each
         for each in head.open
-        if updates.environment(*entries[each].place) is None
-        or (entries[each].kind in kinds and newest[entries[each].place] != each and each not in passed)
+        if updates.environment(*entries[each].environment_key) is None
+        or (entries[each].kind in kinds and newest[entries[each].environment_key] != each and each not in passed)
     )
 
 
@@ -218,7 +218,7 @@ def _replay(head: UpdateHead, seen: Observed, why: Why, reason: str, evicted: st
     old, entering = superseded(head, seen.updates, seen.entries), _entering(head, seen)
     leaves = {evicted, *old}
     stays = tuple(
-        each.entry for each in head.stack if each.entry not in leaves and not _is_kept(head, seen, each.entry)
+        each.entry for each in head.stack if each.entry not in leaves and not _must_wait(head, seen, each.entry)
     )
     refs = seen.refs
     if why is Why.APPLY and len(stays) == len(head.stack):

@@ -12,10 +12,10 @@ from tidegate.config.rules.config_updates import (
     DeclaredImageSet,
     Promote,
 )
+from tidegate.config_updates.rules.approvals import EntryApproval
 from tidegate.config_updates.rules.entry import EntryKind, EntryState, UpdateEntry, entry_id
 from tidegate.config_updates.rules.environment import EnvironmentState, Standing
 from tidegate.config_updates.rules.fan_in import Progress, Rollout, rollout_of
-from tidegate.config_updates.rules.keeping import EntryApproval
 
 #: How long targets may take before people are told: a sync of Argo CD starts within 3 minutes, one of Flux within 10,
 #: and a rollout that takes longer than the rest of an hour is rare enough to be looked at.
@@ -95,7 +95,7 @@ class Promotion:
         return execution_name(self.entry, self.attempt, self.restarts)
 
     @property
-    def place(self) -> tuple[str, str]:
+    def environment_key(self) -> tuple[str, str]:
         """The image set and the environment."""
         return self.image_set, self.environment
 
@@ -198,7 +198,7 @@ def with_environment(promotion: Promotion, environment: EnvironmentState, now: d
     if promotion.stage is not Stage.TARGETS:
         return promotion
     if environment.standing(promotion.identity) is Standing.OVERTAKEN:
-        return ended(promotion, "A newer image set took its place before all targets had deployed it.")
+        return ended(promotion, "Superseded by a newer image set before all targets had deployed it.")
     progress = progress_of(promotion, environment, now)
     if progress.rollout is Rollout.COMPLETE:
         done = replace(promotion, complete_at=now, stalled=False, failed=False, reason=progress.reason)
@@ -230,7 +230,7 @@ def after_soak(promotion: Promotion, environment: EnvironmentState) -> Promotion
     if promotion.stage is not Stage.SOAK:
         return promotion
     if environment.standing(promotion.identity) is Standing.OVERTAKEN:
-        return ended(promotion, "A newer image set took its place before it had stayed long enough.")
+        return ended(promotion, "Superseded by a newer image set before it had stayed long enough.")
     return replace(promotion, stage=Stage.AFTER, reason="It stayed long enough.")
 
 

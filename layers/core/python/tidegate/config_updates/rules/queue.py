@@ -38,7 +38,7 @@ _LONGEST_PROBLEM = 2000
 
 
 class Why(StrEnum):
-    """Why the auto branch is made anew. The values are the machine's words."""
+    """Why the auto branch is rebuilt. The values are the machine's words."""
 
     ALIGN = "align"
     APPLY = "apply"
@@ -167,7 +167,7 @@ class UpdateHead:
     their order. ``asked`` tells that something may have happened that the worker has not seen. ``changed`` are entries
     whose news are not published yet. ``token`` is that of a worker that waits. ``evictions`` are carried out by its
     next replays. ``refusals`` counts how often in a row the VCS provider has refused to move a branch, or a replay has
-    failed, ``outrun`` how often the entries on the auto branch were made anew since the last landing, because the
+    failed, ``outrun`` how often the entries on the auto branch were rebuilt since the last landing, because the
     default branch had moved.
     """
 

@@ -1,4 +1,4 @@
-"""A replay: the entries of an auto branch, made anew as commits on a base. Conflicts are impossible by design.
+"""A replay: the entries of an auto branch, rebuilt as commits on a base. Conflicts are impossible by design.
 
 An entry is not what a commit changed, but what was asked for: an image set, or a file of an earlier commit.
 """

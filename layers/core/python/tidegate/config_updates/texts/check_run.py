@@ -94,15 +94,15 @@ def render_entry(view: EntryCheckRun) -> CheckRun:
 
 
 def render_replaced(entry: UpdateEntry, old: str, new: str) -> CheckRun:
-    """Return the last content of the check run on a commit that was made anew as another one."""
+    """Return the last content of the check run on a commit that was replaced by another one."""
     return CheckRun(
         name=CHECK_RUN,
         sha=old,
         external_id=external_id(entry.id, old),
         status="completed",
         conclusion=Conclusion.NEUTRAL,
-        title=f"Made anew as {new[:_SHORT]}",
-        summary=f"The auto branch was rebuilt. {code(new)} takes the place of this commit, and is tested again.",
+        title=f"Rebuilt as {new[:_SHORT]}",
+        summary=f"The auto branch was rebuilt. {code(new)} replaces this commit, and is tested again.",
     )
 
 

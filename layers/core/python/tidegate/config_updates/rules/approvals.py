@@ -1,4 +1,4 @@
-"""Why an entry may not enter the auto branch yet: approvals that are missing. Freeze windows are told by the clock."""
+"""Why an entry may not enter the auto branch yet: missing approvals. See ``environment_rules`` for freeze windows."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class EntryApproval:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class EntryWait:
     """Why an entry waits in the queue although its turn has come, empty if it does not, and until when if known."""
 
     reason: str = ""

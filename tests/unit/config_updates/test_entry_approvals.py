@@ -14,10 +14,10 @@ from tidegate.config_updates.promote import promote_to
 from tidegate.config_updates.publish_entry import publish_entry
 from tidegate.config_updates.queue.wake_worker import wake_worker
 from tidegate.config_updates.roll_back import roll_back
+from tidegate.config_updates.rules.approvals import EntryApproval, missing_approvals, stood_for, with_approval
 from tidegate.config_updates.rules.entry import EntryKind, EntryState
 from tidegate.config_updates.rules.environment import EnvironmentState, Landed
 from tidegate.config_updates.rules.image_set import identity_of
-from tidegate.config_updates.rules.keeping import EntryApproval, missing_approvals, stood_for, with_approval
 from tidegate.policies.rules.requirements import Requirements
 from tidegate.rules.access import Person
 from tidegate.rules.permission import Permission
