@@ -65,7 +65,8 @@ def test_a_status_and_a_check_run_of_one_name_must_both_pass():
 def test_a_check_of_another_app_never_counts_and_is_told():
     judged = _judged(_run("success", app="somebody"))
     assert judged.verdict is Verdict.NONE
-    assert judged.unpinned == ("tests from somebody",)
+    assert judged.reason == "tests has not started; one by somebody does not count."
+    assert _judged(_run("success", app="somebody"), _run("success", 2)).verdict is Verdict.PASS
 
 
 @given(st.permutations([("pending", 1), ("failure", 2), ("success", 3)]))

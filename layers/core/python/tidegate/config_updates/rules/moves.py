@@ -29,7 +29,7 @@ from tidegate.config_updates.rules.verdicts import CommitVerdict, Verdict
 #: Bytes of the head for what is on the auto branch: the rest of DynamoDB's 400 KB is for 300 ids, news and reasons.
 _ROOM = 340_000
 #: Bytes of an entry on the auto branch, and of one of its checks besides its name, which is kept three times.
-_OF_ENTRY, _OF_CHECK, _NAMES = 700, 200, 3
+_OF_ENTRY, _OF_CHECK, _NAMES = 700, 320, 3
 _REBUILDS = {
     Why.ALIGN: "The auto branch does not follow the default branch.",
     Why.APPLY: "What a hold or a freeze window covers leaves the auto branch.",

@@ -7,7 +7,7 @@ may write to a repository may set a status, so a required check counts only from
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from types import MappingProxyType
@@ -44,11 +44,10 @@ class CheckVerdict:
 
 @dataclass(frozen=True, slots=True)
 class CommitVerdict:
-    """What all required checks say together. ``unpinned`` are checks of a required name from another App."""
+    """What all required checks say together."""
 
     verdict: Verdict
     checks: tuple[CheckVerdict, ...]
-    unpinned: tuple[str, ...] = ()
 
     @property
     def retries(self) -> tuple[RequiredCheck, ...]:
@@ -63,6 +62,8 @@ class CommitVerdict:
         return " ".join(f"{each.check.name} {each.reason}." for each in told)
 
 
+#: Characters of an App's name in a reason, which the head keeps twice for each check.
+_LONGEST_APP = 30
 _PASSED = frozenset({"success", "neutral", "skipped"})
 _FAILED = frozenset({"failure", "error"})
 #: Infrastructure: nobody has judged the commit. ``action_required`` needs a person, so it is asked for once more too.
@@ -81,21 +82,31 @@ def judge_commit(
 ) -> CommitVerdict:
     """Return what the required checks say of a commit that was pushed at that time.
 
-    ``retried`` are the reports after which a check was requested again. Never green without a required check.
+    ``retried`` are the reports after which a check was requested again. Never green without a required check. A check
+    that has not passed says whether another App reports one of its name: the file may name the wrong App.
     """
     newest: dict[tuple[str, Source], CheckReport] = {}
-    unpinned: set[str] = set()
+    others: dict[str, str] = {}
     names = {check.name: check for check in required}
     for report in sorted(reports, key=lambda each: each.number):
         check = names.get(report.name)
         if check is None:
             continue
         if report.app != check.app:
-            unpinned.add(f"{report.name} from {report.app or 'an unknown App'}")
+            others[report.name] = report.app or "an unknown App"
             continue
         newest[report.name, report.source] = report
-    checks = tuple(_judge(check, newest, pushed_at, now, timeouts, retried) for check in required)
-    return CommitVerdict(_all(checks), checks, tuple(sorted(unpinned)))
+    judged = (_judge(check, newest, pushed_at, now, timeouts, retried) for check in required)
+    checks = tuple(_with_other(each, others) for each in judged)
+    return CommitVerdict(_all(checks), checks)
+
+
+def _with_other(judged: CheckVerdict, others: Mapping[str, str]) -> CheckVerdict:
+    """Return a verdict that names the App whose report of this name does not count, if there is one."""
+    other = others.get(judged.check.name)
+    if other is None or judged.verdict is Verdict.PASS:
+        return judged
+    return replace(judged, reason=f"{judged.reason}; one by {other[:_LONGEST_APP]} does not count")
 
 
 def _all(checks: Sequence[CheckVerdict]) -> Verdict:
