@@ -118,19 +118,19 @@ class TestRequesting:
     def test_a_job_of_github_actions_runs_again(self, forge, github):
         github.on("POST", repo("actions/jobs/7/rerun"), (201, {}))
         report = CheckReport(Source.CHECK_RUN, "build", "github-actions", "timed_out", 7)
-        assert forge.request_check(REPOSITORY, OLD, report) is True
+        assert forge.request_check(REPOSITORY, report) is True
         assert github.asked("POST", TOKENS)[0].body["permissions"] == {"actions": "write", "metadata": "read"}
 
     @pytest.mark.parametrize("status", [201, 403, 404, 422])
     def test_a_check_run_is_requested_of_its_app_as_far_as_github_lets(self, forge, github, status):
         github.on("POST", repo("check-runs/7/rerequest"), (status, {"message": "no"}))
         report = CheckReport(Source.CHECK_RUN, "build", "ci", "timed_out", 7)
-        assert forge.request_check(REPOSITORY, OLD, report) is (status == 201)
+        assert forge.request_check(REPOSITORY, report) is (status == 201)
 
     def test_what_does_not_answer_is_tried_again_later(self, forge, github):
         github.on("POST", repo("check-runs/7/rerequest"), (502, {"message": "no"}))
         with pytest.raises(ForgeUnavailable):
-            forge.request_check(REPOSITORY, OLD, CheckReport(Source.CHECK_RUN, "build", "ci", "timed_out", 7))
+            forge.request_check(REPOSITORY, CheckReport(Source.CHECK_RUN, "build", "ci", "timed_out", 7))
 
 
 class TestMoving:

@@ -117,7 +117,7 @@ class TestReading:
         there.tried.set_status(auto, "build", "success", by="developer")
         (ended,) = there.forge.check_reports(there.repository, AUTO, [auto])[auto]
         assert (ended.result, ended.number >= begun.number) == ("success", True)
-        assert there.forge.request_check(there.repository, auto, ended) is False
+        assert there.forge.request_check(there.repository, ended) is False
 
     def test_a_commit_without_reports_and_one_that_does_not_exist_have_none(self, there):
         assert there.forge.check_reports(there.repository, AUTO, [there.base, MISSING]) == {there.base: [], MISSING: []}
@@ -133,12 +133,12 @@ class TestJobs:
         there.tried.run_job(auto, "build", "failed" if there.tried.is_gitlab else "timed_out")
         (first,) = there.forge.check_reports(there.repository, AUTO, [auto])[auto]
         assert (first.source, first.name, first.app) == (Source.CHECK_RUN, "build", app)
-        assert there.forge.request_check(there.repository, auto, first) is True
+        assert there.forge.request_check(there.repository, first) is True
         reports = there.forge.check_reports(there.repository, AUTO, [auto])[auto]
         newest = max(reports, key=lambda each: each.number)
         assert newest.number > first.number
         assert newest.result in {"queued", "in_progress"}
-        assert there.forge.request_check(there.repository, auto, newest) is False
+        assert there.forge.request_check(there.repository, newest) is False
 
     def test_nobody_passes_for_ci_by_running_its_jobs_for_another_branch(self, there):
         auto = there.auto()

@@ -125,13 +125,14 @@ class MemoryConfigBranches:
     """The ports ``ConfigBranches`` and ``BranchMover`` on branches, files and reports that a test sets.
 
     ``moves`` are all attempts to move a branch, ``refuse`` the provider's reason to move none. ``parents`` are those of
-    commits, by which ancestors are known.
+    commits, by which ancestors are known. ``takes_requests`` is the answer to requests of checks.
     """
 
     heads: dict[str, str] = field(default_factory=dict)
     files: dict[tuple[str, str], bytes] = field(default_factory=dict)
     reports: dict[str, list[CheckReport]] = field(default_factory=dict)
-    requested: list[tuple[str, str]] = field(default_factory=list)
+    requested: list[str] = field(default_factory=list)
+    takes_requests: bool = True
     moves: list[tuple[str, str, str]] = field(default_factory=list)
     refuse: str = ""
 
@@ -146,9 +147,9 @@ class MemoryConfigBranches:
     def file_content(self, repository: str, commit: str, path: str) -> bytes | None:
         return self.files.get((commit, path))
 
-    def request_check(self, repository: str, commit: str, report: CheckReport) -> bool:
-        self.requested.append((commit, report.name))
-        return True
+    def request_check(self, repository: str, report: CheckReport) -> bool:
+        self.requested.append(report.name)
+        return self.takes_requests
 
     def write_token(self, repository: str) -> str:
         return "may-write"

@@ -266,7 +266,20 @@ def test_case_24_a_check_without_a_result_is_requested_again_once(worker: Worker
     worker.until_waiting()
     wake_worker(worker.ports, CONFIG)
     worker.until_waiting()
-    assert worker.branches.requested == [("c1", "check")]
+    assert worker.branches.requested == ["check"]
+    worker.checked(entry, "success")
+    assert worker.until_waiting() == ["land"]
+
+
+def test_case_24_people_are_asked_to_run_a_check_that_cannot_be_requested(worker: Worker) -> None:
+    worker.branches.takes_requests = False
+    entry = worker.announce(1)
+    worker.until_waiting()
+    worker.checked(entry, "timed_out")
+    worker.until_waiting()
+    wake_worker(worker.ports, CONFIG)
+    worker.until_waiting()
+    assert worker.head.stack[0].note == "check ended without a result (timed out): run it again."
     worker.checked(entry, "success")
     assert worker.until_waiting() == ["land"]
 

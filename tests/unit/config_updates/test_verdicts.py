@@ -79,6 +79,10 @@ def test_what_came_to_no_result_is_asked_for_once_more_and_then_fails():
     once = {("tests", Source.CHECK_RUN): Retried(1, PUSHED)}
     assert _judged(_run("timed_out"), retried=once).verdict is Verdict.NONE
     assert _judged(_run("timed_out"), retried=once, minutes=16).verdict is Verdict.FAIL
+    refused = {("tests", Source.CHECK_RUN): Retried(1, PUSHED, accepted=False)}
+    assert _judged(_run("timed_out"), retried=refused).reason == (
+        "tests ended without a result (timed out): run it again."
+    )
     assert _judged(_run("timed_out"), _run("timed_out", 2), retried=once).verdict is Verdict.FAIL
     assert _judged(_run("timed_out"), _run("success", 2), retried=once).verdict is Verdict.PASS
 

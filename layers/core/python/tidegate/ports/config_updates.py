@@ -99,8 +99,8 @@ class ConfigBranches(Protocol):
     def file_content(self, repository: str, commit: str, path: str) -> bytes | None:
         """Return a file of a commit; None if there is no such commit or file, or it is no plain file."""
 
-    def request_check(self, repository: str, commit: str, report: CheckReport) -> bool:
-        """Request a check again that ended without a result. Return False if the provider cannot do that for it."""
+    def request_check(self, repository: str, report: CheckReport) -> bool:
+        """Request a check again that ended without a result. Return False if the provider does not take that."""
 
     def write_token(self, repository: str) -> str:
         """Return a token that may write this repository's contents, for an hour. Raise AppLacksPermission."""

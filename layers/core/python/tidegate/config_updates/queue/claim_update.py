@@ -306,7 +306,7 @@ class _Observer:
         return judged
 
     def _judge(self, updates: ConfigUpdates, one: OnAuto, reports: Sequence[CheckReport]) -> CommitVerdict:
-        again = {(each.name, Source(each.source)): Retried(each.number, each.at) for each in one.again}
+        again = {(each.name, Source(each.source)): Retried(each.number, each.at, each.accepted) for each in one.again}
         now, timeouts = self.ports.clock.now(), updates.check_timeouts
         return judge_commit(updates.required_checks, reports, one.pushed_at, now, timeouts, again)
 
@@ -316,8 +316,9 @@ class _Observer:
             for report in sorted(reports, key=lambda each: each.number):
                 known = {(each.name, each.source) for each in one.again}
                 if (report.name, report.app) == (check.name, check.app) and (check.name, report.source) not in known:
-                    self.ports.config_branches.request_check(self.head.repository, one.sha, report)
-                    asked = RequestedAgain(check.name, report.source.value, report.number, self.ports.clock.now())
+                    accepted = self.ports.config_branches.request_check(self.head.repository, report)
+                    at = self.ports.clock.now()
+                    asked = RequestedAgain(check.name, report.source.value, report.number, at, accepted)
                     one = replace(one, again=(*one.again, asked))
         return one
 

@@ -47,12 +47,13 @@ class Why(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RequestedAgain:
-    """A required check of a commit that ended without a result and was requested again."""
+    """A required check of a commit that ended without a result and was requested again, as in ``Retried``."""
 
     name: str
     source: str
     number: int
     at: datetime
+    accepted: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,10 +27,14 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Retried:
-    """A check that was requested again at that time, when its newest report had this ``number``."""
+    """A check that was requested again at that time, when its newest report had this ``number``.
+
+    ``accepted`` tells whether the VCS provider took the request: some checks only people can run again.
+    """
 
     number: int
     at: datetime
+    accepted: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +171,7 @@ def _undecided(
         return CheckVerdict(check, Verdict.FAIL, f"{reason} twice")
     if now - retried.at > timeouts.start:
         return CheckVerdict(check, Verdict.FAIL, f"{reason}, and did not start again within {_minutes(timeouts.start)}")
-    return CheckVerdict(check, Verdict.NONE, "was requested again")
+    return CheckVerdict(check, Verdict.NONE, "was requested again" if retried.accepted else f"{reason}: run it again")
 
 
 def _minutes(time: timedelta) -> str:

@@ -147,7 +147,7 @@ class GitHubBranches(GitHubCommits):
 
         return self._access.call(repository, READ_CONTENTS, call)
 
-    def request_check(self, repository: str, commit: str, report: CheckReport) -> bool:
+    def request_check(self, repository: str, report: CheckReport) -> bool:
         """Request a check run again.
 
         GitHub takes that only from the App that made it: 403 "Forbidden if the check run is not rerequestable or

@@ -92,7 +92,7 @@ class GitLabBranches(GitLabCommits):
             return None
         return self._access.content(f"{where}/blobs/{quote(found['id'])}/raw") if found else None
 
-    def request_check(self, repository: str, commit: str, report: CheckReport) -> bool:
+    def request_check(self, repository: str, report: CheckReport) -> bool:
         """Retry a job. A status cannot be requested."""
         if report.app != JOBS:
             return False
