@@ -14,7 +14,7 @@ from tests.api.calls import REPOSITORY, prepare
 from tests.api.scenario import Client
 from tests.builders import any_job, any_replay_job, deployment_in
 from tests.functions.wires import Context
-from tidegate.config_updates.rules.queue import Replaying, Why
+from tidegate.config_updates.rules.queue import Replaying, ReplayReason
 from tidegate.deploys.rules.job import log_key
 from tidegate.deploys.rules.state import State
 
@@ -154,6 +154,6 @@ def test_the_log_of_a_replay_in_progress_is_followed(wires, browser):
     job = any_replay_job(REPOSITORY)
     wires.jobs.create(job)
     head = wires.ports.config_updates.head(REPOSITORY)
-    replaying = Replaying(job.id, Why.APPLY, job.sha, job.sha, job.sha, ("entry",))
+    replaying = Replaying(job.id, ReplayReason.APPLY, job.sha, job.sha, job.sha, ("entry",))
     wires.ports.config_updates.commit(head, replace(head, replaying=replaying))
     assert "Waiting for a runner" in browser.get(f"/jobs/{job.id}").text

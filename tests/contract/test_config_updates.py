@@ -20,10 +20,10 @@ from tidegate.config_updates.rules.queue import (
     OnAuto,
     Pause,
     Replaying,
+    ReplayReason,
     RequestedAgain,
     SetState,
     UpdateHead,
-    Why,
     ended,
 )
 from tidegate.config_updates.rules.verdicts import Verdict
@@ -76,7 +76,9 @@ def test_a_head_is_kept_whole(store):
         waiting=("two",),
         changed=("one",),
         sets=(SetState("shop", 7, Hold("rhea", NOW, "Incident.")),),
-        replaying=Replaying("x-replay-1", Why.EVICT, "c" * 40, "c" * 40, "a" * 40, ("two",), ("one",), "three"),
+        replaying=Replaying(
+            "x-replay-1", ReplayReason.EVICT, "c" * 40, "c" * 40, "a" * 40, ("two",), ("one",), "three"
+        ),
         pause=Pause("rhea", NOW, "Release."),
         blocked=Blocked("Refused.", NOW),
         refusals=3,

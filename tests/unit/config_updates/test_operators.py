@@ -19,7 +19,7 @@ from tidegate.config_updates.rules.entry import EntryKind, EntryState
 from tidegate.config_updates.rules.environment import EnvironmentState, Landed
 from tidegate.config_updates.rules.moves import UpdateStep, decide_move
 from tidegate.config_updates.rules.promotion import NextEnvironment, Promotion, Stage
-from tidegate.config_updates.rules.queue import MOST_OPEN, OnAuto, Replaying, Why, close_evicted
+from tidegate.config_updates.rules.queue import MOST_OPEN, OnAuto, Replaying, ReplayReason, close_evicted
 from tidegate.config_updates.rules.refusals import UnknownEnvironment, UnknownImageSet
 from tidegate.config_updates.rules.verdicts import CheckVerdict, CommitVerdict, RequiredCheck, Verdict
 from tidegate.config_updates.target_tokens import make_target_token
@@ -85,7 +85,9 @@ def test_an_entry_on_the_auto_branch_leaves_with_the_next_replay_before_anything
 def test_an_entry_that_a_replay_makes_just_now_leaves_after_it(ports):
     entry = announce(ports).entry.id
     head = ports.config_updates.head(REPOSITORY)
-    ports.config_updates.commit(head, replace(head, replaying=Replaying("job", Why.APPLY, HEAD, HEAD, HEAD, (entry,))))
+    ports.config_updates.commit(
+        head, replace(head, replaying=Replaying("job", ReplayReason.APPLY, HEAD, HEAD, HEAD, (entry,)))
+    )
     assert evict_entry(ports, REPOSITORY, entry, "operator").done
     head = ports.config_updates.head(REPOSITORY)
     assert head.waiting == (entry,)

@@ -27,7 +27,7 @@ def test_a_promotion_names_the_commit_that_it_takes_and_who_asked():
     assert commit_message(replace(PROMOTION, reason="rollback")).startswith("chore: roll back app production\n\n")
 
 
-def test_a_message_has_the_subject_and_the_trailers_of_the_seed():
+def test_a_message_has_the_subject_and_the_trailers_of_its_entry():
     message = commit_message(IMAGES)
     assert message.startswith("chore: update app to 7d10434")
     for line in (f"Autocommit-App-SHA: {SHA}", "Autocommit-Target: staging", "Autocommit-Reason: new images published"):

@@ -14,7 +14,7 @@ def receive_checks(ports: Ports, delivery: Delivery) -> str:
 
 def _outcome(ports: Ports, repository: str) -> DeliveryOutcome:
     if wake_queue(ports, repository):
-        return DeliveryOutcome("The queue of config updates looks at its checks.")
+        return DeliveryOutcome("The worker of config updates reads the checks.")
     return DeliveryOutcome("The repository has no config updates.")
 
 

@@ -110,7 +110,7 @@ class ConfigBranches(Protocol):
 class Moved:
     """Whether a branch moved; if not, ``at`` is where it is ("" for nowhere), ``reason`` the provider's, if it refused.
 
-    A branch that is elsewhere than expected has no ``reason``: look again and decide again.
+    A branch that is elsewhere than expected has no ``reason``: read it and decide again.
     """
 
     done: bool

@@ -32,8 +32,8 @@ from tidegate.reconciler.reconciler_pass import ReconcilerPass
 from tidegate.rules.errors import Conflict, NotFound
 
 _AT_MOST = 200
-#: How long after its landing an entry without a promotion is looked for: longer than a message waits in its queue.
-_LOOKED_FOR = timedelta(days=7)
+#: How long after its landing an entry without a promotion gets one: longer than a message waits in its queue.
+_SEARCHED = timedelta(days=7)
 
 logger = Logger(service="tidegate", child=True)
 
@@ -52,7 +52,7 @@ def _follow(ports: Ports, repository: str) -> bool:
 
 def _start_missing(ports: Ports, repository: str, known: set[tuple[str, int]]) -> int:
     """Start promotions of entries on the auto branch, and of those that landed lately, that have none."""
-    since = ports.clock.now() - _LOOKED_FOR
+    since = ports.clock.now() - _SEARCHED
     newest = (each.newest for each in ports.config_updates.environments(repository))
     landed = [each.entry for each in newest if each is not None and each.entry and each.at > since]
     stacked = [each.entry for each in ports.config_updates.head(repository).stack]

@@ -1,4 +1,4 @@
-"""Let the workers of config repositories look: webhooks, starts and ends of executions may have been missed."""
+"""Wake the workers of config repositories: webhooks, starts and ends of executions may have been missed."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from tidegate.rules.errors import NotFound
 
 
 def start_update_workers(ports: Ports, turn: ReconcilerPass) -> int:
-    return turn.each(sorted(ports.config_updates.repositories()), partial(_look, ports), WATCHED)
+    return turn.each(sorted(ports.config_updates.repositories()), partial(_reconcile, ports), WATCHED)
 
 
-def _look(ports: Ports, repository: str) -> bool:
-    """Release the queue from an ended execution; let a worker look as long as something is on the auto branch."""
+def _reconcile(ports: Ports, repository: str) -> bool:
+    """Release the queue from an ended execution; wake a worker as long as something is on the auto branch."""
     head = ports.config_updates.head(repository)
     status = _ending(ports, head)
     if head.worker is not None and status is not None:

@@ -70,7 +70,7 @@ class OpenIdCiTokens:
         return claims
 
     def _key(self, name: str) -> jwt.PyJWK:
-        """Return a key; an unknown one is looked for once more. Raise InvalidCiToken, ForgeUnavailable."""
+        """Return a key; for an unknown one, fetch the keys once more. Raise InvalidCiToken, ForgeUnavailable."""
         with self._lock:
             age = self._monotonic() - self._fetched_at
             if age > KEPT_SECONDS or (name not in self._keys and age > REFETCH_SECONDS):

@@ -43,7 +43,7 @@ from tidegate.rules.errors import ForgeRefused, InvalidConfiguration, NotFound
 from tidegate.vcs.rules.branch_moves import FORWARD
 from tidegate.vcs.rules.check_report import CheckReport, Source
 
-#: Where the auto branch is looked for before the configuration is known.
+#: The auto branch that is read before the configuration is known.
 _USUAL_AUTO = "auto"
 
 
@@ -60,7 +60,7 @@ def _claim(ports: Ports, message: ClaimUpdate) -> UpdateClaimed:
     worker = before.worker
     if worker is None or not works_here(before, message.execution):
         reason = "Another execution works on this queue."
-        return UpdateClaimed(step="stop", reason=reason, version=before.version)
+        return UpdateClaimed(step=UpdateStep.STOP.value, reason=reason, version=before.version)
     if before.replaying:
         finish_replay(ports, before)
         before = ports.config_updates.head(message.repository)
@@ -68,7 +68,7 @@ def _claim(ports: Ports, message: ClaimUpdate) -> UpdateClaimed:
     now = ports.clock.now()
     if message.rounds >= min(ports.rounds, MOST_ROUNDS) or now - message.started >= EXECUTION_AGE:
         reason = f"This execution has worked for {message.rounds} rounds."
-        return UpdateClaimed(step="hand over", reason=reason, version=before.version)
+        return UpdateClaimed(step=UpdateStep.HAND_OVER.value, reason=reason, version=before.version)
     if head.blocked and not head.blocked.by_person and head.blocked.until > now:
         return _waits(ports, before, head, head.blocked.reason, head.blocked.until - now)
     observer = _Observer(ports, replace(head, blocked=None))
@@ -146,7 +146,7 @@ class _Observer:
     environments: list[EnvironmentState] = field(default_factory=list)
 
     def observe(self) -> Observed:
-        """Look at branches, configuration and checks.
+        """Read branches, configuration and checks, and record what landed and what waits.
 
         Raise ForgeRefused, NotFound, InvalidConfiguration, NoConfigUpdates and UnusableBranch for what a person has to
         mend.

@@ -1,4 +1,4 @@
-"""Ensure that an execution looks at a config repository's queue: something may have happened."""
+"""Ensure that an execution reads a config repository's queue again: something may have happened."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tidegate.rules.errors import TooLate
 
 
 def wake_worker(ports: Ports, repository: str) -> None:
-    """Note that the worker should look, and ensure that there is one. A repeated call is harmless.
+    """Request that the worker decide again, and ensure that there is one. A repeated call is harmless.
 
     Raise Conflict after repeated concurrent writes, CloudUnavailable if Step Functions refuses for now: call again.
     """

@@ -19,8 +19,8 @@ from tidegate.config_updates.rules.queue import (
     JudgedCheck,
     OnAuto,
     Replaying,
+    ReplayReason,
     UpdateHead,
-    Why,
     blocked,
     eviction_reason,
 )
@@ -31,8 +31,8 @@ _ROOM = 340_000
 #: Bytes of an entry on the auto branch, and of one of its checks besides its name, which is kept three times.
 _OF_ENTRY, _OF_CHECK, _NAMES = 700, 320, 3
 _REBUILDS = {
-    Why.ALIGN: "The auto branch does not follow the default branch.",
-    Why.APPLY: "What a hold or a freeze window covers leaves the auto branch.",
+    ReplayReason.ALIGN: "The auto branch does not follow the default branch.",
+    ReplayReason.APPLY: "What a hold or a freeze window covers leaves the auto branch.",
 }
 
 
@@ -98,20 +98,20 @@ def decide_move(head: UpdateHead, seen: Observed) -> NextMove:
         land = next(each for each in head.stack if each.entry == landing.entry)
         return NextMove(UpdateStep.LAND, landing.reason, head, land=land)
     if landing.move is Move.EVICT:
-        return _replay(head, seen, Why.EVICT, landing.reason, landing.entry)
+        return _replay(head, seen, ReplayReason.EVICT, landing.reason, landing.entry)
     if _entering(head, seen) or superseded(head, seen.updates, seen.entries):
-        return _replay(head, seen, Why.APPLY, "Image sets wait.")
+        return _replay(head, seen, ReplayReason.APPLY, "Image sets wait.")
     wait = _wait(head, seen.updates.check_timeouts, seen.now)
     if seen.until is not None:
         wait = min(wait, max(seen.until - seen.now, timedelta(seconds=1)))
     return NextMove(UpdateStep.WAIT, landing.reason, head, wait=wait)
 
 
-def _rebuild_reason(head: UpdateHead, seen: Observed) -> Why | None:
+def _rebuild_reason(head: UpdateHead, seen: Observed) -> ReplayReason | None:
     """Return why the auto branch cannot stay as it is, whatever the checks say; None if it can."""
     if seen.refs.default != head.base or seen.refs.auto != head.auto or not seen.refs.auto:
-        return Why.ALIGN
-    return Why.APPLY if any(_must_wait(head, seen, each.entry) for each in head.stack) else None
+        return ReplayReason.ALIGN
+    return ReplayReason.APPLY if any(_must_wait(head, seen, each.entry) for each in head.stack) else None
 
 
 def _stopped(head: UpdateHead, seen: Observed) -> NextMove | None:
@@ -213,7 +213,7 @@ def superseded(head: UpdateHead, updates: ConfigUpdates, entries: Mapping[str, U
     )
 
 
-def _replay(head: UpdateHead, seen: Observed, why: Why, reason: str, evicted: str = "") -> NextMove:
+def _replay(head: UpdateHead, seen: Observed, why: ReplayReason, reason: str, evicted: str = "") -> NextMove:
     """Return a replay: of the new entries on top of the auto branch, if nothing on it changes; otherwise of all."""
     old, entering = superseded(head, seen.updates, seen.entries), _entering(head, seen)
     leaves = {evicted, *old}
@@ -221,7 +221,7 @@ def _replay(head: UpdateHead, seen: Observed, why: Why, reason: str, evicted: st
         each.entry for each in head.stack if each.entry not in leaves and not _must_wait(head, seen, each.entry)
     )
     refs = seen.refs
-    if why is Why.APPLY and len(stays) == len(head.stack):
+    if why is ReplayReason.APPLY and len(stays) == len(head.stack):
         replaying = Replaying(seen.job, why, refs.default, head.auto, refs.auto, entering, stays, evicted, old)
     else:
         made = (*stays, *entering)

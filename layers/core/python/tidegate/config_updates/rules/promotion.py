@@ -18,7 +18,7 @@ from tidegate.config_updates.rules.environment import EnvironmentState, Standing
 from tidegate.config_updates.rules.fan_in import Progress, Rollout, rollout_of
 
 #: How long targets may take before people are told: a sync of Argo CD starts within 3 minutes, one of Flux within 10,
-#: and a rollout that takes longer than the rest of an hour is rare enough to be looked at.
+#: and a rollout that takes longer than the rest of an hour is rare enough for a warning.
 STALLED_AFTER = timedelta(hours=1)
 
 

@@ -37,7 +37,7 @@ MOST_PAST = 10
 _LONGEST_PROBLEM = 2000
 
 
-class Why(StrEnum):
+class ReplayReason(StrEnum):
     """Why the auto branch is rebuilt. The values are the machine's words."""
 
     ALIGN = "align"
@@ -91,7 +91,7 @@ class Replaying:
     """
 
     job: str
-    why: Why
+    why: ReplayReason
     default: str
     base: str
     auto: str
@@ -141,7 +141,7 @@ class SetState:
 class Blocked:
     """Why the worker cannot go on, as sentences, and when it tries again.
 
-    ``by_person`` tells that somebody has to mend it: then the worker looks sooner too, whenever something wakes it.
+    ``by_person`` tells that somebody has to mend it: then the worker tries sooner too, whenever something wakes it.
     """
 
     reason: str

@@ -16,7 +16,7 @@ COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _ID = re.compile(r"[0-9A-Za-z]{10,40}")
 _ACTOR = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,98}[A-Za-z0-9_])?(?:\[bot\])?")
 _NUMBER = re.compile(r"[0-9]{1,18}")
-#: Why a commit exists. The first is the seed's.
+#: Why a commit exists, by the kind of its entry: values of the trailer ``Autocommit-Reason``.
 REASONS = ("new images published", "promotion", "rollback")
 _FORMS = {
     "Autocommit-Id": ("id", _ID),
