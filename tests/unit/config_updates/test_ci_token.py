@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from cachetools import TTLCache
 
 from tests.fakes import MemoryForge
 from tests.fakes.config_updates import MemoryCiTokens
@@ -98,6 +99,19 @@ def test_a_stranger_that_asks_again_costs_no_calls_of_the_app():
     ports.ci_tokens.tokens["token"] = GITHUB
     with pytest.raises(ForgeUnavailable):
         verify_announcer(ports, "token", REPOSITORY, "shop", APP_SHA, unknown)
+
+
+def test_who_corrects_the_file_can_announce_a_minute_later_although_ci_asks_again_before():
+    now = [0.0]
+    strangers = TTLCache(9, 60, lambda: now[0])
+    wrong = updates_ports(configuration="config_updates: {", ci_tokens=MemoryCiTokens({"token": GITHUB}))
+    corrected = updates_ports(ci_tokens=MemoryCiTokens({"token": GITHUB}))
+    for ports, seconds in ((wrong, 0), (corrected, 40), (corrected, 59)):
+        now[0] = seconds
+        with pytest.raises(CiRunRefused, match="a minute later"):
+            verify_announcer(ports, "token", REPOSITORY, "shop", APP_SHA, strangers)
+    now[0] = 61
+    assert verify_announcer(corrected, "token", REPOSITORY, "shop", APP_SHA, strangers).sha == APP_SHA
 
 
 def test_a_repository_is_announced_to_by_the_name_that_the_provider_uses():

@@ -28,7 +28,8 @@ def verify_announcer(
     sets = () if who in unknown else _sets(ports, repository)
     of_it = [each for each in sets if each.app.repository.lower() == run.repository.lower()]
     if not of_it:
-        unknown[who] = True
+        # A repeated request does not make the time longer: whoever corrects the file can announce soon.
+        unknown.setdefault(who, True)
     announcer = next((each.app for each in of_it if each.name == image_set), None)
     if announcer is None:
         raise UnknownAnnouncer(run, repository, image_set)

@@ -67,7 +67,7 @@ class UnknownAnnouncer(CiRunRefused):
         super().__init__(
             f"{run.repository} may not announce images of the set {image_set} to {repository}: one of them does not "
             "exist, app.repository of the set names another repository, Tidegate has not seen a push to the default "
-            "branch yet, or its tidegate.yaml is not valid."
+            "branch yet, or its tidegate.yaml is not valid. After you correct it, announce again a minute later."
         )
 
 
