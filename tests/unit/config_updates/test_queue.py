@@ -12,6 +12,7 @@ import pytest
 from tests.fakes import MemoryEventPublisher
 from tests.fakes.config_updates import MemoryUpdateWorkflows
 from tests.unit.config_updates.worker import BEGAN, CONFIG, FILE, Worker
+from tidegate.config_updates.adapters.replays import read_order
 from tidegate.config_updates.queue.begin_replay import begin_replay
 from tidegate.config_updates.queue.claim_update import claim_update
 from tidegate.config_updates.queue.close_worker import close_update_worker
@@ -19,6 +20,7 @@ from tidegate.config_updates.queue.land_update import land_update
 from tidegate.config_updates.queue.push_replay import fail_replay, push_replay
 from tidegate.config_updates.queue.wait_for_update import wait_for_update
 from tidegate.config_updates.queue.wake_worker import wake_worker
+from tidegate.config_updates.retry import retry_entry
 from tidegate.config_updates.rules.entry import EntryState
 from tidegate.config_updates.rules.queue import Hold
 from tidegate.messages.config_updates import (
@@ -77,6 +79,18 @@ def test_case_9_a_failed_command_ends_its_entry_and_the_next_one_is_made(worker:
     assert worker.state(broken) is EntryState.FAILED
     assert "make failed" in worker.ports.config_updates.entry(CONFIG, broken).reason
     assert [each.entry for each in worker.head.stack] == [sound]
+
+
+def test_a_retried_entry_becomes_another_commit_for_which_the_old_failure_does_not_count(worker: Worker) -> None:
+    entry = worker.announce(1)
+    worker.until_waiting()
+    worker.checked(entry, "failure")
+    worker.until_waiting()
+    assert retry_entry(worker.ports, CONFIG, entry, "operator").done
+    worker.until_waiting()
+    orders = (read_order(raw) for key, raw in worker.ports.artifacts.objects.items() if key.endswith("/order.json"))
+    first, second = (order.entries[0] for order in orders if order.entries)
+    assert second == replace(first, authored=first.authored + timedelta(seconds=1))
 
 
 def test_entries_for_which_the_time_did_not_suffice_are_made_next(worker: Worker, monkeypatch: Any) -> None:

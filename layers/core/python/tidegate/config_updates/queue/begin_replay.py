@@ -5,6 +5,8 @@ A repeated call changes nothing and returns the same.
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from tidegate.config.rules.config_updates import ConfigUpdates
 from tidegate.config_updates.read_configuration import load_updates
 from tidegate.config_updates.rules.entry import EntryKind, UpdateEntry
@@ -45,10 +47,12 @@ def _order(ports: Ports, repository: str, replaying: Replaying, updates: ConfigU
 def _entry(ports: Ports, entry: UpdateEntry, updates: ConfigUpdates) -> Entry:
     file = _file(updates, entry.image_set, entry.environment)
     trailers = trailers_of(entry)
+    # A retry is another commit: what CI said of the one before does not count for it.
+    authored = entry.requested_at + timedelta(seconds=entry.attempt - 1)
     if entry.kind is EntryKind.ANNOUNCEMENT:
         images = ports.artifacts.get(entry.images_key).decode()
-        return Entry(trailers, entry.requested_at, file, images=images)
-    return Entry(trailers, entry.requested_at, file, copied=_file(updates, entry.image_set, entry.source_environment))
+        return Entry(trailers, authored, file, images=images)
+    return Entry(trailers, authored, file, copied=_file(updates, entry.image_set, entry.source_environment))
 
 
 def _file(updates: ConfigUpdates, image_set: str, name: str) -> str:
