@@ -54,9 +54,12 @@ def _entries(entries: Sequence[UpdateEntryModel]) -> Iterator[RenderableType]:
     table = screen.table("", "State", "Where", "What", "By", "Entry", right=("",), whole=("Entry",))
     for each in entries:
         table.add_row(str(each.position or ""), _state(each), *_columns(each), screen.text(each.id))
-        if each.waits_for:
-            table.add_row("", "", screen.text(each.waits_for, "dim"))
     yield table
+    waits: dict[str, list[str]] = {}
+    for each in entries:
+        waits.setdefault(each.waits_for, []).append(str(each.position or each.id))
+    # Sentences in a cell would make its column so wide that the id does not fit into the line.
+    yield screen.facts([(", ".join(positions), waits_for) for waits_for, positions in waits.items() if waits_for])
 
 
 def _left(recent: Sequence[UpdateEntryModel]) -> Iterator[RenderableType]:

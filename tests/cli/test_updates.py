@@ -160,6 +160,10 @@ def test_the_queue_is_shown_with_what_waits_and_what_has_left(api, tidegate):
         "back to",
     ):
         assert told in shown, told
+    narrow = tidegate("updates", "queue", "acme/config", COLUMNS="110").stdout.splitlines()
+    assert any("shop/production" in line and PROMOTION["id"] in line for line in narrow), (
+        "A wait makes no column wider."
+    )
     assert json.loads(tidegate("updates", "queue", "acme/config", "--json").stdout)["entries"][0]["id"] == ENTRY["id"]
     api.answers[f"GET {BASE}/queue"] = {"repository": "acme/config"}
     assert "The queue is empty." in tidegate("updates", "queue", "acme/config").stdout
