@@ -78,6 +78,11 @@ def test_case_11_another_repository_is_not_told_what_there_is():
     assert "acme/shop" not in refusals[0]
 
 
+def test_who_announces_another_set_is_told_its_name():
+    with pytest.raises(CiRunRefused, match=r"acme/shop announces no image set shp. It announces: shop "):
+        verified(GITHUB, image_set="shp")
+
+
 @pytest.mark.parametrize("configuration", [None, "config_updates: {secret: 1}", "{}"])
 def test_a_stranger_is_not_told_what_is_wrong_with_a_repository(configuration):
     told = []

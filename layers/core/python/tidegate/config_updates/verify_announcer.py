@@ -6,7 +6,14 @@ from collections.abc import MutableMapping, Sequence
 
 from tidegate.config.rules.config_updates import DeclaredImageSet
 from tidegate.config_updates.read_configuration import current_updates
-from tidegate.config_updates.rules.ci_token import CiRun, CiRunRefused, UnknownAnnouncer, check_run, run_of
+from tidegate.config_updates.rules.ci_token import (
+    CiRun,
+    CiRunRefused,
+    UnknownAnnouncer,
+    UnknownSetOfAnnouncer,
+    check_run,
+    run_of,
+)
 from tidegate.config_updates.rules.refusals import NoConfigUpdates
 from tidegate.ports import Ports
 from tidegate.rules.errors import ForgeRefused, InvalidConfiguration, NotFound
@@ -30,9 +37,10 @@ def verify_announcer(
     if not of_it:
         # A repeated request does not make the time longer: whoever corrects the file can announce soon.
         unknown.setdefault(who, True)
+        raise UnknownAnnouncer(run, repository, image_set)
     announcer = next((each.app for each in of_it if each.name == image_set), None)
     if announcer is None:
-        raise UnknownAnnouncer(run, repository, image_set)
+        raise UnknownSetOfAnnouncer(run, image_set, [each.name for each in of_it])
     check_run(run, announcer.refs or (_default_branch(ports, announcer.repository),), app_sha)
     return run
 

@@ -71,6 +71,16 @@ class UnknownAnnouncer(CiRunRefused):
         )
 
 
+class UnknownSetOfAnnouncer(CiRunRefused):
+    """A run of a repository that announces other sets ``known``: it may be told their names."""
+
+    def __init__(self, run: CiRun, image_set: str, known: Sequence[str]) -> None:
+        super().__init__(
+            f"{run.repository} announces no image set {image_set}. It announces: {', '.join(known)} (app.repository in "
+            "tidegate.yaml on the default branch)."
+        )
+
+
 def run_of(claims: Mapping[str, Any], *, gitlab: bool) -> CiRun:
     """Return the run that the claims of a verified token tell of. Raise InvalidCiToken if one is missing."""
     if gitlab:
@@ -113,7 +123,7 @@ def check_run(run: CiRun, branches: Sequence[str], app_sha: str) -> None:
     """
     if any(each in run.event for each in _UNMERGED):
         raise CiRunRefused(
-            f"The run was started by {quoted(run.event)}. Announce in one of the branch, after the merge."
+            f"The run was started by {quoted(run.event)}. Announce in a run for the branch, after the merge."
         )
     if not run.branch or not any(fnmatchcase(run.branch, each) for each in branches):
         raise CiRunRefused(
