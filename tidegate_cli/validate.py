@@ -137,7 +137,13 @@ def _show(file: Path, found: LoadedConfiguration | list[InvalidConfiguration], r
         count = len(roots.refused)
         typer.echo(f"{count} root{' is' if count == 1 else 's are'} not deployed until you correct this.")
         return
-    typer.echo(screen.text(f"✔ {file} is valid: {_counted(found, roots)}.").plain)
+    typer.echo(screen.text(f"✔ {file} is valid: {_counted(found, roots)}{_image_sets(found)}.").plain)
+
+
+def _image_sets(found: LoadedConfiguration) -> str:
+    """Return how many image sets a config repository declares, empty for another repository."""
+    count = len(found.config_updates.sets) if found.config_updates else 0
+    return f", {count} image set{'' if count == 1 else 's'}" if count else ""
 
 
 def _counted(found: LoadedConfiguration, roots: _Roots) -> str:
