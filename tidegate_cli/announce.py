@@ -77,4 +77,8 @@ def _read(file: Path) -> dict[str, Any]:
         raise WrongUsage(f"{file} is no JSON: {error}.", "Write one object, with an object for each service.") from None
     if not isinstance(found, dict):
         raise WrongUsage(f"{file} is no JSON object.", "Write one object, with an object for each service.")
+    for service, image in found.items():
+        if not isinstance(image, dict) or not {"Tag", "Digest"} <= image.keys():
+            hint = 'Write {"SERVICE": {"Tag": "NAME:TAG", "Digest": "NAME@sha256:…"}}.'
+            raise WrongUsage(f"{file}: {service} is no object with Tag and Digest.", hint)
     return found

@@ -105,6 +105,15 @@ def test_an_announcement_is_repeated_while_the_installation_is_busy(api, tidegat
     assert (result.exit_code, len(api.asked)) == (0, 3)
 
 
+@pytest.mark.parametrize("given", ['{"web": "r.example/web:1"}', '{"web": {"Tag": "r.example/web:1"}}'])
+def test_images_of_another_form_are_told_before_anything_is_sent(api, tidegate, tmp_path, given):
+    (tmp_path / "images.json").write_text(given)
+    asked = ("announce", "acme/config", "--set", "shop", "--sha", SHA, "--images", str(tmp_path / "images.json"))
+    result = tidegate(*asked, TIDEGATE_CI_TOKEN="t")
+    assert (result.exit_code, "web is no object with Tag and Digest" in " ".join(result.output.split())) == (2, True)
+    assert not api.asked
+
+
 def test_what_the_installation_refuses_is_told_with_an_exit_code(api, tidegate, images):
     arguments = ("announce", "acme/config", "--set", "shop", "--sha", SHA, "--images", images)
     for status, code, exit_code in ((409, "superseded", 1), (422, "invalid_images", 2), (403, "not_allowed", 4)):
