@@ -179,8 +179,6 @@ def unplaced_promotion(entry: UpdateEntry, attempt: int) -> Promotion:
 
 def with_entry(promotion: Promotion, entry: UpdateEntry | None) -> Promotion:
     """Return a promotion that waits for its checks, with what became of its entry."""
-    if promotion.stage is not Stage.CHECKS:
-        return promotion
     if entry is None:
         return ended(promotion, "Its entry has expired.")
     if entry.attempt != promotion.attempt:
@@ -195,8 +193,6 @@ def with_entry(promotion: Promotion, entry: UpdateEntry | None) -> Promotion:
 
 def with_environment(promotion: Promotion, environment: EnvironmentState, now: datetime) -> Promotion:
     """Return a promotion that waits for its targets, with what their reports say."""
-    if promotion.stage is not Stage.TARGETS:
-        return promotion
     if environment.standing(promotion.identity) is Standing.OVERTAKEN:
         return ended(promotion, "Superseded by a newer image set before all targets had deployed it.")
     progress = progress_of(promotion, environment, now)
