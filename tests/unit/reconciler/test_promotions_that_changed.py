@@ -31,6 +31,7 @@ def _turn(scenario, repair):
 def test_an_execution_that_has_not_recorded_its_promotion_yet_is_not_started_again(shop, monkeypatch):
     monkeypatch.setattr(shop, "go_on", lambda: None)
     entry = shop.announce("one")
+    shop.land(entry, "one")
     started = list(shop.ports.update_workflows.promotions)
     assert shop.promotion(entry) is None
     assert _turn(shop, follow_promotions) == 0
