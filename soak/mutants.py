@@ -236,7 +236,7 @@ MUTANTS = (
         "a held image set takes new images",
         (
             (
-                f"{_UPDATES}/rules/queue.py",
+                f"{_UPDATES}/rules/moves.py",
                 "    held = one.kind is not EntryKind.ROLLBACK and head.set_state(one.image_set).hold is not None",
                 "    held = False",
             ),
