@@ -11,7 +11,7 @@ from tidegate.config_updates.roll_back import roll_back
 from tidegate.config_updates.rules.operations import Operated, Operation
 from tidegate.ports import Ports
 from tidegate.rules.decision import Decision
-from tidegate.rules.errors import NotFound, TidegateError
+from tidegate.rules.errors import CloudUnavailable, Conflict, ForgeUnavailable, NotFound, TidegateError
 from tidegate.vcs.rules.check_run import Button
 
 _OPERATIONS: Mapping[str, Operation] = {
@@ -24,7 +24,7 @@ _OPERATIONS: Mapping[str, Operation] = {
 def answer_entry_button(ports: Ports, repository: str, entry: str, button: str, by: str) -> str:
     """Do the button's action, or refuse it on the check run. Return the result, in a few words, for the log.
 
-    Raise NotFound for an unknown entry, ForgeUnavailable, and Conflict after repeated concurrent writes.
+    Raise NotFound for an unknown entry; ForgeUnavailable, CloudUnavailable and Conflict: call again then.
     """
     decision = _act(ports, repository, entry, button, by)
     if not decision.done:
@@ -44,7 +44,7 @@ def _act(ports: Ports, repository: str, entry: str, button: str, by: str) -> Dec
         if operation is Operation.RETRY:
             return retry_entry(ports, repository, entry, by)
         return _roll_back(ports, repository, entry, by)
-    except NotFound:
+    except (NotFound, ForgeUnavailable, CloudUnavailable, Conflict):
         raise
     except TidegateError as refusal:
         return Decision(False, str(refusal))
