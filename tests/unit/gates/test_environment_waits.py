@@ -115,3 +115,19 @@ def test_news_of_an_entry_request_a_check_of_the_gates_that_wait_for_its_reposit
     follow_update(scenario.ports, FollowUpdate(repository=CONFIG, entry=entry.id))
     assert scenario.ports.event_publisher.moved == ["change"]
     assert wake_gates(scenario.ports, "acme/other") == 0
+
+
+def test_an_environment_is_read_once_for_all_deployments_that_wait_for_it(monkeypatch):
+    scenario = Scenario()
+    store = scenario.ports.config_updates
+    store.save_environment(state_of(("a", -1), complete="a"))
+    waits, reading, read = EnvironmentWaits(scenario.ports), store.environment, []
+
+    def counted(*what):
+        read.append(what)
+        return reading(*what)
+
+    monkeypatch.setattr(store, "environment", counted)
+    found = [waits.by(scenario.one) for _ in range(2)]
+    assert [each.state for one in found for each in one] == [State.APPLIED, State.APPLIED]
+    assert read == [(CONFIG, "shop", "production")]
