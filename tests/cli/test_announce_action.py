@@ -90,7 +90,7 @@ def test_no_input_of_the_action_stands_in_a_script():
 def test_the_example_for_gitlab_runs_the_command_as_it_is(tidegate, api, tmp_path, monkeypatch):
     job = yaml.safe_load((TOP / "examples/announcing/gitlab.yml").read_text(encoding="utf-8"))["announce"]
     (command,) = [line for line in job["script"] if line.startswith("tidegate ")]
-    (tmp_path / "images.json").write_text('{"web": {}}')
+    (tmp_path / "images.json").write_text('{"web": {"Tag": "web:1", "Digest": "web@sha256:0"}}')
     monkeypatch.chdir(tmp_path)
     api.answers[ROUTE] = {"id": "entry1", "message": "It is in the queue."}
     (name,) = job["id_tokens"]
