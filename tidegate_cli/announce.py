@@ -13,7 +13,7 @@ from tidegate_cli.configuration import content_of
 from tidegate_cli.options import Json, Repository, Url, whole_number
 from tidegate_cli.problems import WrongUsage
 
-_MOST = 10**18 - 1
+_MOST = 2**53 - 1
 _Set = Annotated[str, typer.Option("--set", metavar="SET", help="The image set, as tidegate.yaml names it.")]
 _Sha = Annotated[
     str,

@@ -19,8 +19,8 @@ from tidegate.config_updates.rules.verdicts import Verdict
 from tidegate.web.models import Shown, Timestamp
 
 _NAME = r"^[A-Za-z0-9]([A-Za-z0-9_.-]{0,98}[A-Za-z0-9])?$"
-#: Sequences fit the trailer of a commit.
-_MOST = 10**18 - 1
+#: The largest whole number that every reader of JSON keeps exactly (RFC 8259, section 6).
+_MOST = 2**53 - 1
 _LONGEST_REASON = 300
 _COMMIT = r"^([0-9a-f]{40}|[0-9a-f]{64})$"
 
