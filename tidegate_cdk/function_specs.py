@@ -69,7 +69,7 @@ SPECS: tuple[FunctionSpec, ...] = (
     FunctionSpec(
         "git_steps",
         "Runs execution steps that use git",
-        ("discover_pull_request", "discover_drift", "push_replay", "land_update"),
+        ("discover_pull_request", "discover_drift", "push_replay", "push_untested", "land_update"),
         timeout=300,
         memory=2048,
         image="discover_roots",

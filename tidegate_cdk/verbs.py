@@ -325,6 +325,7 @@ NEEDS: Mapping[str, tuple[Capability, ...]] = {
     ),
     "begin_replay": (_C.UPDATES, _C.JOBS, _C.REPLAY_ORDERS, _C.READ_ORGANIZATION, _C.RUNNER_SIZES, _C.FORGE),
     "push_replay": (_C.UPDATES, _C.REPLAY_RESULTS, _C.FORGE),
+    "push_untested": (_C.UPDATES, _C.FORGE),
     "land_update": (_C.UPDATES, _C.FORGE),
     "fail_replay": (_C.UPDATES, _C.JOBS),
     "wait_for_update": (_C.UPDATES, _C.ANSWER_UPDATES),

@@ -153,7 +153,7 @@ def test_orders_results_and_image_sets_are_for_who_makes_or_uses_them(allowed: l
 
 
 def test_what_moves_branches_answers_no_token_starts_nothing_and_runs_no_task(allowed: list[Permission]):
-    assert {FUNCTION_OF[verb] for verb in ("push_replay", "land_update")} == {"git_steps"}
+    assert {FUNCTION_OF[verb] for verb in ("push_replay", "push_untested", "land_update")} == {"git_steps"}
     actions = {action for p in allowed if p.role == "FunctionsGitStepsFunctionRole" for action in p.actions}
     assert not {"states:StartExecution", *ANSWERS, "ecs:RunTask", "iam:PassRole"} & actions
 

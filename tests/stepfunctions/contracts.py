@@ -38,6 +38,7 @@ CONTRACTS: dict[str, tuple[type[BaseModel], type[BaseModel] | None]] = {
     "begin_replay": (updates.BeginReplay, updates.ReplayBegun),
     "push_replay": (updates.PushReplay, updates.BranchMoved),
     "fail_replay": (updates.FailReplay, None),
+    "push_untested": (updates.PushUntested, updates.BranchMoved),
     "land_update": (updates.LandUpdate, updates.BranchMoved),
     "wait_for_update": (updates.WaitForUpdate, None),
     "close_update_worker": (updates.CloseUpdateWorker, messages.WorkerClosed),

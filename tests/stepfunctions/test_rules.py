@@ -201,6 +201,7 @@ def test_every_caught_failure_is_recorded_before_the_execution_ends(machine: Mac
             "Read the branches and their checks",
             "Record that the replay failed",
             "Fast-forward the default branch",
+            "Push the commits below the failed one by themselves",
             "Wait for an image set, a verdict or a report",
             "Close the queue if nothing came",
             "Continue as a new execution",

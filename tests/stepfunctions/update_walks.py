@@ -18,6 +18,7 @@ MADE = (
     "Push the auto branch",
 )
 MOVED = ("Are there entries to make?", "Push the auto branch")
+TEST = "Push the commits below the failed one by themselves"
 LAND, WAIT = "Fast-forward the default branch", "Wait for an image set, a verdict or a report"
 FAILED = "Record that the replay failed"
 QUIET = ("Close the queue if nothing came", "Is there work after all?", "The queue is quiet")
@@ -47,6 +48,7 @@ CONFIG_UPDATE = [
         for step, state in (("align", ALIGN), ("evict", EVICT))
     ),
     _update("lands what has passed", (*DECIDED, LAND, *RESTED), "land", "wait"),
+    _update("lets CI test what is below a failed entry", (*DECIDED, TEST, *RESTED), "test", "wait"),
     _update(
         "is woken by an announcement, and then by a verdict",
         (*DECIDED, WAIT, *DECIDED, APPLY, *MADE, *DECIDED, WAIT, *DECIDED, LAND, *RESTED),
@@ -98,13 +100,29 @@ CONFIG_UPDATE = [
     _update("has a late runner", (*DECIDED, APPLY, *MADE, *RESTED), "apply", "wait", answers=late(MADE[1])),
     _update(
         "everything stumbles",
-        (*DECIDED, ALIGN, *MADE, *DECIDED, EVICT, *MADE, *DECIDED, APPLY, *MADE, *DECIDED, LAND, *RESTED),
+        (
+            *DECIDED,
+            ALIGN,
+            *MADE,
+            *DECIDED,
+            EVICT,
+            *MADE,
+            *DECIDED,
+            APPLY,
+            *MADE,
+            *DECIDED,
+            TEST,
+            *DECIDED,
+            LAND,
+            *RESTED,
+        ),
         "align",
         "evict",
         "apply",
+        "test",
         "land",
         "wait",
-        answers=stumbling("config_update", ALIGN, EVICT, APPLY, MADE[2], MADE[3], LAND, QUIET[0]),
+        answers=stumbling("config_update", ALIGN, EVICT, APPLY, MADE[2], MADE[3], TEST, LAND, QUIET[0]),
     ),
     *(
         _update(
@@ -117,6 +135,7 @@ CONFIG_UPDATE = [
         for states, steps, answers in (
             (DECIDED[:1], (), {}),
             ((*DECIDED, LAND), ("land",), {}),
+            ((*DECIDED, TEST), ("test",), {}),
             ((*DECIDED, WAIT), ("wait",), {}),
             ((*DECIDED, WAIT, QUIET[0]), ("wait",), {}),
             ((*DECIDED, HANDED), ("hand over",), {}),

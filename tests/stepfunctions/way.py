@@ -59,6 +59,7 @@ def decided(step: str) -> Answer:
         "blocked": False,
         "outrun": 0,
         "commit": "0" * 40 if step == "land" else "",
+        "untested": ["0" * 40] if step == "test" else [],
     }
 
 
@@ -144,6 +145,7 @@ PLAIN: dict[str, dict[str, Answer]] = {
         "Run the repository's commands": {"job": "job-1"},
         "Push the auto branch": {"moved": True, "reason": ""},
         "Record that the replay failed": {},
+        "Push the commits below the failed one by themselves": {"moved": True, "reason": ""},
         "Fast-forward the default branch": {"moved": True, "reason": ""},
         "Wait for an image set, a verdict or a report": Fails("States.Timeout"),
         "Close the queue if nothing came": {"closed": True},

@@ -22,6 +22,7 @@ from tidegate.config_updates.queue.begin_replay import begin_replay
 from tidegate.config_updates.queue.claim_update import claim_update
 from tidegate.config_updates.queue.land_update import land_update
 from tidegate.config_updates.queue.push_replay import fail_replay, push_replay
+from tidegate.config_updates.queue.push_untested import push_untested
 from tidegate.config_updates.queue.wake_worker import wake_worker
 from tidegate.config_updates.rules.announcing import Announced
 from tidegate.config_updates.rules.entry import EntryState
@@ -32,12 +33,15 @@ from tidegate.messages.config_updates import (
     FailReplay,
     LandUpdate,
     PushReplay,
+    PushUntested,
     UpdateClaimed,
 )
 from tidegate.ports import Moved
 from tidegate.vcs.rules.check_report import CheckReport, Source
 from tidegate.vcs.rules.comparison import Comparison
 
+#: When a worker dies.
+DEATHS = ("before the job", "after the job", "after the push", "before the landing", "between the pushes")
 ENTRIES = st.integers(min_value=0, max_value=7)
 
 
@@ -183,7 +187,7 @@ class ConfigRepositoryMachine(RuleBasedStateMachine):
 
     # The worker
 
-    @rule(dies=st.sampled_from(["", "before the job", "after the job", "after the push", "before the landing"]))
+    @rule(dies=st.sampled_from(["", *DEATHS]))
     def work(self, dies: str = "") -> None:
         claimed = self._claim()
         of_worker = {"repository": CONFIG, "execution": self._execution}
@@ -191,6 +195,10 @@ class ConfigRepositoryMachine(RuleBasedStateMachine):
             self._replay(of_worker, dies)
         elif claimed.step == "land" and dies != "before the landing":
             land_update(self.ports, LandUpdate(**of_worker, commit=claimed.commit))
+        elif claimed.step == "test" and dies == "between the pushes":
+            self.repository.move(CONFIG, "auto", self.repository.heads["auto"], claimed.untested[0])
+        elif claimed.step == "test":
+            push_untested(self.ports, PushUntested(**of_worker, commits=claimed.untested))
 
     @rule()
     def lose_a_runner(self) -> None:

@@ -197,7 +197,7 @@ def test_cases_17_and_18_the_innocent_one_above_a_failed_entry_lands(worker: Wor
     guilty, innocent = worker.announce(1), worker.announce(2)
     worker.until_waiting()
     worker.checked(innocent, "failure")
-    assert worker.until_waiting() == []
+    assert worker.until_waiting() == ["test"]
     worker.checked(guilty, "failure")
     assert worker.until_waiting() == ["evict"]
     assert [(each.entry, each.sha) for each in worker.head.stack] == [(innocent, "c3")]

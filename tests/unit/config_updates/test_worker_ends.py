@@ -18,6 +18,7 @@ from tidegate.config_updates.queue.close_worker import (
 )
 from tidegate.config_updates.queue.land_update import land_update
 from tidegate.config_updates.queue.push_replay import UnexpectedResult, fail_replay, finish_replay, push_replay
+from tidegate.config_updates.queue.push_untested import push_untested
 from tidegate.config_updates.queue.wait_for_update import wait_for_update
 from tidegate.config_updates.queue.wake_worker import ensure_worker, wake_worker
 from tidegate.config_updates.rules.entry import EntryState
@@ -31,6 +32,7 @@ from tidegate.messages.config_updates import (
     FailReplay,
     LandUpdate,
     PushReplay,
+    PushUntested,
     WaitForUpdate,
 )
 from tidegate.reconciler.reconciler_pass import ReconcilerPass
@@ -74,6 +76,7 @@ def test_nothing_of_another_execution_changes_the_queue(worker):
     fail_replay(worker.ports, FailReplay(**OTHER, error="States.Timeout"))
     assert not push_replay(worker.ports, PushReplay(**OTHER)).moved
     assert not land_update(worker.ports, LandUpdate(**OTHER, commit="c1")).moved
+    assert not push_untested(worker.ports, PushUntested(**OTHER, commits=("c1",))).moved
     assert worker.head == before
 
 

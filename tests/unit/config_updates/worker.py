@@ -13,6 +13,7 @@ from tidegate.config_updates.queue.begin_replay import begin_replay
 from tidegate.config_updates.queue.claim_update import claim_update
 from tidegate.config_updates.queue.land_update import land_update
 from tidegate.config_updates.queue.push_replay import push_replay
+from tidegate.config_updates.queue.push_untested import push_untested
 from tidegate.config_updates.queue.wake_worker import wake_worker
 from tidegate.config_updates.rules.entry import EntryKind, EntryState, UpdateEntry, entry_id
 from tidegate.config_updates.rules.queue import UpdateHead
@@ -22,6 +23,7 @@ from tidegate.messages.config_updates import (
     ClaimUpdate,
     LandUpdate,
     PushReplay,
+    PushUntested,
     UpdateClaimed,
 )
 from tidegate.ports import Ports
@@ -107,6 +109,8 @@ class Worker:
             if begun.commands:
                 self.run(begun.job, fails, same, undone)
             push_replay(self.ports, PushReplay(**of_worker))
+        elif claimed.step == "test":
+            push_untested(self.ports, PushUntested(**of_worker, commits=claimed.untested))
         elif claimed.step == "land":
             land_update(self.ports, LandUpdate(**of_worker, commit=claimed.commit))
         self.trail.append(claimed.step)

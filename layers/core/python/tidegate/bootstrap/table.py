@@ -55,6 +55,7 @@ from tidegate.messages.config_updates import (
     LandUpdate,
     PromoteEntry,
     PushReplay,
+    PushUntested,
     StallPromotion,
     UpdateClaimed,
     WaitForUpdate,
@@ -251,6 +252,7 @@ STEPS: Mapping[str, Mapping[str, Verb[Any]]] = {
         "discover_pull_request": Verb(DiscoverPullRequest, _discover_pull_request),
         "discover_drift": Verb(DiscoverDrift, _discover_drift),
         "push_replay": Verb(PushReplay, _verb("config_updates.queue.push_replay")),
+        "push_untested": Verb(PushUntested, _verb("config_updates.queue.push_untested")),
         "land_update": Verb(LandUpdate, _verb("config_updates.queue.land_update")),
     },
     "pull_request_steps": {

@@ -25,16 +25,18 @@ class ClaimUpdate(OfWorker):
 
 class UpdateClaimed(Message):
     """The worker's next step and why. ``seconds`` is how long it waits at most, ``commit`` is the one that lands.
+    ``untested`` are those that are pushed by themselves.
 
     ``outrun`` counts the replays in a row because people moved the default branch, 0 while there are few. ``blocked``
     tells that a person may have to act.
     """
 
-    step: Literal["align", "apply", "evict", "land", "wait", "hand over", "stop"]
+    step: Literal["align", "apply", "evict", "land", "test", "wait", "hand over", "stop"]
     reason: str
     version: int
     seconds: int = 0
     commit: str = ""
+    untested: tuple[str, ...] = ()
     outrun: int = 0
     blocked: bool = False
 
@@ -67,6 +69,12 @@ class LandUpdate(OfWorker):
     """Moves the default branch forward to a commit of the auto branch."""
 
     commit: str
+
+
+class PushUntested(OfWorker):
+    """Pushes commits of the auto branch by themselves, from the lowest, so that CI tests each."""
+
+    commits: tuple[str, ...]
 
 
 class BranchMoved(Message):

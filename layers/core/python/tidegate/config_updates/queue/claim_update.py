@@ -85,6 +85,7 @@ def _claim(ports: Ports, message: ClaimUpdate) -> UpdateClaimed:
         version=saved.version,
         seconds=max(1, int(move.wait.total_seconds())),
         commit=move.land.sha if move.land else "",
+        untested=move.untested,
         blocked=saved.blocked is not None,
         outrun=saved.outrun if move.step is UpdateStep.ALIGN and saved.outrun >= OUTRUN_OFTEN else 0,
     )
@@ -300,15 +301,18 @@ class _Observer:
         judged = {}
         stack = []
         for each in self.head.stack:
-            judged[each.entry] = self._judge(updates, each, reports.get(each.sha, ()))
-            stack.append(self._requested_again(each, judged[each.entry], reports.get(each.sha, ())))
+            its = reports.get(each.sha, ())
+            known = replace(each, pushed=each.pushed or bool(its))
+            judged[each.entry] = self._judge(updates, known, its)
+            stack.append(self._requested_again(known, judged[each.entry], its))
         self.head = replace(self.head, stack=tuple(stack))
         return judged
 
     def _judge(self, updates: ConfigUpdates, one: OnAuto, reports: Sequence[CheckReport]) -> CommitVerdict:
         again = {(each.name, Source(each.source)): Retried(each.number, each.at, each.accepted) for each in one.again}
         now, timeouts = self.ports.clock.now(), updates.check_timeouts
-        return judge_commit(updates.required_checks, reports, one.pushed_at, now, timeouts, again)
+        pushed_at = one.pushed_at if one.pushed else None
+        return judge_commit(updates.required_checks, reports, pushed_at, now, timeouts, again)
 
     def _requested_again(self, one: OnAuto, judged: CommitVerdict, reports: Sequence[CheckReport]) -> OnAuto:
         """Request again, once, the checks that ended without a result. A provider that cannot leaves it to people."""

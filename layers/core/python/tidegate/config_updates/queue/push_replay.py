@@ -125,7 +125,7 @@ def _applied(
         if outcome.state is not State.COMMITTED:
             saved.append(_not_committed(entry, outcome, now))
             continue
-        stack.append(_on_auto(outcome, before.get(outcome.id), now))
+        stack.append(_on_auto(outcome, before.get(outcome.id), now, pushed=outcome.sha == replayed.tip))
         if entry.state is not EntryState.TESTING:
             saved.append(replace(entry, state=EntryState.TESTING, commit=outcome.sha, waits_for=""))
     seen = {each.id for each in saved if each.ended_at} | {each.entry for each in stack}
@@ -167,9 +167,9 @@ def _not_committed(entry: UpdateEntry, outcome: Outcome, now: datetime) -> Updat
     return ended(entry, EntryState.FAILED, "\n".join(filter(None, told)), now)
 
 
-def _on_auto(outcome: Outcome, before: OnAuto | None, now: datetime) -> OnAuto:
+def _on_auto(outcome: Outcome, before: OnAuto | None, now: datetime, *, pushed: bool) -> OnAuto:
     past = (before.sha, *before.past)[:MOST_PAST] if before else ()
-    return OnAuto(outcome.id, outcome.sha, now, past)
+    return OnAuto(outcome.id, outcome.sha, now, past, pushed=pushed)
 
 
 def fail_replay(ports: Ports, message: FailReplay) -> None:

@@ -43,6 +43,7 @@ class UpdateStep(StrEnum):
     APPLY = "apply"
     EVICT = "evict"
     LAND = "land"
+    TEST = "test"
     WAIT = "wait"
     HAND_OVER = "hand over"
     STOP = "stop"
@@ -77,12 +78,16 @@ class Observed:
 
 @dataclass(frozen=True, slots=True)
 class NextMove:
-    """The worker's next step and why. ``head`` is the queue with it, not stored yet; ``wait`` is how long it waits."""
+    """The worker's next step and why. ``head`` is the queue with it, not stored yet; ``wait`` is how long it waits.
+
+    ``untested`` are the commits to push by themselves, from the lowest.
+    """
 
     step: UpdateStep
     reason: str
     head: UpdateHead
     land: OnAuto | None = None
+    untested: tuple[str, ...] = ()
     wait: timedelta = IDLE
 
 
@@ -94,17 +99,25 @@ def decide_move(head: UpdateHead, seen: Observed) -> NextMove:
     landing, evicted = _landing(head, seen.updates), _evicted_by_hand(head)
     if (why := _rebuild_reason(head, seen)) is not None:
         return _replay(head, seen, why, _REBUILDS[why], evicted)
-    if landing.move is Move.LAND:
-        land = next(each for each in head.stack if each.entry == landing.entry)
-        return NextMove(UpdateStep.LAND, landing.reason, head, land=land)
     if landing.move is Move.EVICT:
         return _replay(head, seen, ReplayReason.EVICT, landing.reason, landing.entry)
+    if landing.move is not Move.WAIT:
+        return _branch_move(head, landing)
     if _entering(head, seen) or superseded(head, seen.updates, seen.entries):
         return _replay(head, seen, ReplayReason.APPLY, "Image sets wait.")
     wait = _wait(head, seen.updates.check_timeouts, seen.now)
     if seen.until is not None:
         wait = min(wait, max(seen.until - seen.now, timedelta(seconds=1)))
     return NextMove(UpdateStep.WAIT, landing.reason, head, wait=wait)
+
+
+def _branch_move(head: UpdateHead, landing: Landing) -> NextMove:
+    """Return the move of a branch to commits that are there: to one that lands, or to those that are tested."""
+    if landing.move is Move.LAND:
+        land = next(each for each in head.stack if each.entry == landing.entry)
+        return NextMove(UpdateStep.LAND, landing.reason, head, land=land)
+    untested = tuple(each.sha for each in head.stack if each.entry in landing.untested)
+    return NextMove(UpdateStep.TEST, landing.reason, head, untested=untested)
 
 
 def _rebuild_reason(head: UpdateHead, seen: Observed) -> ReplayReason | None:
@@ -126,7 +139,7 @@ def _stopped(head: UpdateHead, seen: Observed) -> NextMove | None:
 
 def _foreign(head: UpdateHead, refs: Refs) -> str:
     """Return why the auto branch is not ours to move: it has commits of others. A deleted one is created again."""
-    if not refs.auto or refs.auto in {head.auto, head.base, refs.default}:
+    if not refs.auto or refs.auto in {head.auto, head.base, refs.default, *(each.sha for each in head.stack)}:
         return ""
     return (
         f"The branch {head.auto_branch} is at {refs.auto[:12]}, which Tidegate did not push. Save what you need of it, "
@@ -158,7 +171,7 @@ def _evicted_by_hand(head: UpdateHead) -> str:
 def _landing(head: UpdateHead, updates: ConfigUpdates) -> Landing:
     if evicted := _evicted_by_hand(head):
         return Landing(Move.EVICT, "Somebody evicted it.", evicted)
-    stacked = [Stacked(each.entry, each.verdict) for each in head.stack]
+    stacked = [Stacked(each.entry, each.verdict, each.pushed) for each in head.stack]
     return decide_landing(stacked, land_over_red=updates.land_over_red)
 
 
@@ -237,7 +250,7 @@ def _wait(head: UpdateHead, timeouts: Timeouts, now: datetime) -> timedelta:
         each.pushed_at + limit
         for each in head.stack
         for limit in (timeouts.start, timeouts.finish)
-        if each.verdict is Verdict.NONE and each.pushed_at + limit > now
+        if each.pushed and each.verdict is Verdict.NONE and each.pushed_at + limit > now
     ]
     soonest = min(ends, default=now + READ_AGAIN) - now
     return min(max(soonest + timedelta(seconds=1), timedelta(seconds=1)), READ_AGAIN)

@@ -69,6 +69,7 @@ class JudgedCheck:
 class OnAuto:
     """An entry whose commit is on the auto branch. ``past`` are its earlier commits, the newest first.
 
+    ``pushed`` tells that CI knows the commit: it was the end of a push, or a check has reported about it.
     ``verdict``, ``note`` and ``checks`` are what its required checks said when they were last read.
     """
 
@@ -80,6 +81,7 @@ class OnAuto:
     note: str = ""
     checks: tuple[JudgedCheck, ...] = ()
     again: tuple[RequestedAgain, ...] = ()
+    pushed: bool = True
 
 
 @dataclass(frozen=True, slots=True)

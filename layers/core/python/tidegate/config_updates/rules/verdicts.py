@@ -79,13 +79,14 @@ _CANCELLED = frozenset({"cancelled", "stale"})
 def judge_commit(
     required: Sequence[RequiredCheck],
     reports: Iterable[CheckReport],
-    pushed_at: datetime,
+    pushed_at: datetime | None,
     now: datetime,
     timeouts: Timeouts,
     retried: Mapping[tuple[str, Source], Retried] = MappingProxyType({}),
 ) -> CommitVerdict:
     """Return what the required checks say of a commit that was pushed at that time.
 
+    None is one that was pushed below another one: CI may never start on it, and nobody waits for that.
     ``retried`` are the reports after which a check was requested again. Never green without a required check. A check
     that has not passed says whether another App reports one of its name: the file may name the wrong App.
     """
@@ -125,12 +126,15 @@ def _all(checks: Sequence[CheckVerdict]) -> Verdict:
 def _judge(
     check: RequiredCheck,
     newest: dict[tuple[str, Source], CheckReport],
-    pushed_at: datetime,
+    pushed_at: datetime | None,
     now: datetime,
     timeouts: Timeouts,
     retried: Mapping[tuple[str, Source], Retried],
 ) -> CheckVerdict:
     reports = [newest[check.name, source] for source in Source if (check.name, source) in newest]
+    if not reports and pushed_at is None:
+        return CheckVerdict(check, Verdict.NONE, "runs on the commit above first")
+    pushed_at = pushed_at or now
     if not reports:
         late = now - pushed_at > timeouts.start
         reason = f"did not start within {_minutes(timeouts.start)}" if late else "has not started"
