@@ -10,7 +10,7 @@ from markdown_it import MarkdownIt
 from tests.builders import NOW, any_root, deployment_in
 from tests.instants import utc
 from tests.unit.check_runs.rendered import shown
-from tidegate.changes.rules.waits import Waits
+from tidegate.changes.rules.waits import AwaitedEnvironment, Waits
 from tidegate.deploys.rules.gate import Dependency
 from tidegate.deploys.rules.state import State
 from tidegate.deploys.rules.waiting import AfterGate, Gate
@@ -62,6 +62,30 @@ def test_what_a_root_is_in_its_change_is_among_the_facts(fields, row):
 def test_of_a_root_on_its_own_no_stack_or_layer_is_named():
     summary = shown(State.PLANNING, why="This commit changes it.").summary
     assert not any(f"| {word} |" in summary for word in ("Stack", "Layer", "Part of the change"))
+
+
+PRODUCTION = AwaitedEnvironment("acme/config", "shop/production")
+
+
+@pytest.mark.parametrize(
+    ("stacks", "view", "told"),
+    [
+        ((), View(), "Waiting for environment shop/production: "),
+        (("staging",), View(), "Waiting for stack staging and environment shop/production: "),
+        (("staging",), holds(awaited(stack="staging")), "Waiting for stack staging and environment shop/production: "),
+        (("staging",), holds(done=1), "Waiting for environment shop/production: "),
+    ],
+)
+def test_before_its_apply_a_deployment_names_the_environments_that_it_waits_for_and_why(stacks, view, told):
+    waits = Waits(apply_after=stacks, environments=(PRODUCTION,))
+    check_run = shown(State.GATED, view, waits=waits, reason="web is on its way there.")
+    assert check_run.title.startswith(told)
+    assert "web is on its way there" in check_run.summary
+
+
+def test_before_its_plan_a_deployment_names_no_environment():
+    check_run = shown(State.GATED, **BEFORE_PLAN, waits=Waits(plan_after=("staging",), environments=(PRODUCTION,)))
+    assert check_run.title == "Waiting for stack staging"
 
 
 def test_before_its_plan_a_deployment_names_the_roots_that_it_waits_for_and_its_layer():

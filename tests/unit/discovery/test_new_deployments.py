@@ -11,7 +11,7 @@ from tests.fakes import MemoryDeployments, MemoryDeployQueues
 from tests.fakes.ports import memory_ports
 from tidegate.changes.rules.change_set import Member
 from tidegate.changes.rules.stack import DEFAULT_STACK
-from tidegate.changes.rules.waits import Waits
+from tidegate.changes.rules.waits import AwaitedEnvironment, Waits
 from tidegate.config.configured import ConfiguredRoot
 from tidegate.deploys.rules.request import Trigger
 from tidegate.discovery.new_deployments import Request, accesses, enqueue_change, new_deployments
@@ -36,8 +36,15 @@ def test_of_a_change_of_one_root_nothing_is_enrolled():
     assert deployment.id == deployment_id("acme/infra", "app", any_revision().sha, "merge")
 
 
-def test_one_root_that_waits_for_a_refused_one_is_part_of_a_change_whose_gates_are_looked_at():
-    (deployment,) = new_deployments(REQUEST, [deployable(waits=Waits(refused=(("db", "dev"),)))])
+@pytest.mark.parametrize(
+    "waits",
+    [
+        Waits(refused=(("db", "dev"),)),
+        Waits(environments=(AwaitedEnvironment("acme/config", "shop/production"),)),
+    ],
+)
+def test_one_root_that_waits_is_part_of_a_change_whose_gates_are_looked_at(waits):
+    (deployment,) = new_deployments(REQUEST, [deployable(waits=waits)])
     assert deployment.change.id == change_set_id("acme/infra", any_revision().sha, "merge")
 
 

@@ -57,9 +57,9 @@ def new_deployments(request: Request, members: Sequence[Deployable]) -> list[Dep
     """Return a deployment for each member, in order; the same ones for the same request.
 
     Layers are counted inside each stack. Deployments of one root are requested a microsecond apart, so they are queued
-    in dependency order. A change of one member needs no id, as it has no dependencies, except on refused roots.
+    in dependency order. A change of one member needs no id, unless it waits for an environment or a refused root.
     """
-    is_one = len(members) > 1 or any(each.member.waits.refused for each in members)
+    is_one = len(members) > 1 or any(each.member.waits.any for each in members)
     change = change_set_id(request.repository, request.revision.sha, request.tells_apart) if is_one else ""
     layers = stack_layers(each.member for each in members)
     before: Counter[str] = Counter()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 
 from tidegate.deploys.rules.deployment import Deployment
@@ -70,16 +70,16 @@ def gated(deployment: Deployment, view: View) -> Presentation:
     """
     if _gives_way(deployment):
         return Presentation("Superseded", _ending(deployment), conclusion=Conclusion.SKIPPED)
-    roots, stacks = _still(deployment, view.waited_for)
+    held_by = _still(deployment, view.waited_for)
     once = "Once all of them are deployed, or have no changes,"
     if point_of(deployment) is Point.PLAN:
         layer = (
             f" (layer {deployment.change.layer} of {deployment.change.layers})" if deployment.change.layers > 1 else ""
         )
-        title = f"Waiting for {_in_title(roots, stacks)}{layer}"
+        title = f"Waiting for {_in_title(*held_by)}{layer}"
         then = f"{once} planning starts automatically."
     else:
-        title = f"Waiting for {_in_title(roots, stacks)}: {counts_of(deployment)}"
+        title = f"Waiting for {_in_title(*held_by)}: {counts_of(deployment)}"
         then = (
             f"The plan is below. {once} this deployment continues automatically. If they change any "
             "infrastructure, this root is planned again first."
@@ -88,7 +88,8 @@ def gated(deployment: Deployment, view: View) -> Presentation:
         title,
         (
             *_ending(deployment),
-            f"**Waiting for {_in_text(roots, stacks)}.** {then}",
+            f"**Waiting for {_in_text(*held_by)}.** {then}",
+            escaped(deployment.reason) if _environments(deployment) else "",
             _list("Dependencies:", deployment, view),
             _until(deployment, view),
         ),
@@ -188,41 +189,53 @@ def _choices(deployment: Deployment) -> tuple[str, ...]:
     )
 
 
-def _still(deployment: Deployment, held_by: WaitedFor | None) -> tuple[Sequence[str], Sequence[str]]:
-    """Return the roots of the same stack, and the stacks, that the deployment waits for at its gate.
+_HeldBy = tuple[Sequence[str], Sequence[str], Sequence[str]]
 
-    Those that hold it no more are left out, if all that hold it are known.
+
+def _environments(deployment: Deployment) -> Sequence[str]:
+    """Return the environments that the deployment waits for at its gate; its reason says which hold it."""
+    if point_of(deployment) is Point.PLAN:
+        return ()
+    return [each.environment for each in deployment.change.waits.environments]
+
+
+def _still(deployment: Deployment, held_by: WaitedFor | None) -> _HeldBy:
+    """Return the roots of the same stack, the stacks and the environments that the deployment waits for at its gate.
+
+    Roots and stacks that hold it no more are left out, if all that hold it are known.
     """
-    waits = deployment.change.waits
+    waits, environments = deployment.change.waits, _environments(deployment)
     before_plan = point_of(deployment) is Point.PLAN
     roots = waits.roots if before_plan else ()
     stacks = waits.plan_after if before_plan else waits.apply_after
-    if held_by is None or held_by.more or not held_by.named:
-        return roots, stacks
+    if held_by is None or held_by.more or not (held_by.named or environments):
+        return roots, stacks, environments
     held = {(awaited.root, awaited.stack) for awaited in held_by.named}
     open_stacks = {stack for _, stack in held}
     return (
         tuple(root for root in roots if (root, deployment.stack) in held),
         tuple(stack for stack in stacks if stack in open_stacks),
+        environments,
     )
 
 
-def _in_title(roots: Sequence[str], stacks: Sequence[str]) -> str:
-    parts = [_names(roots)] if roots else []
-    if stacks:
-        parts.append(f"{_stacks(stacks)} {_names(stacks)}")
+def _in_title(*held_by: Sequence[str]) -> str:
+    return _named(held_by, _names)
+
+
+def _in_text(*held_by: Sequence[str]) -> str:
+    return _named(held_by, lambda names: people(tuple(names)))
+
+
+def _named(held_by: Sequence[Sequence[str]], listing: Callable[[Sequence[str]], str]) -> str:
+    """Return names of roots, stacks and environments, each with what they are."""
+    kinds = zip(("", "stack", "environment"), held_by, strict=True)
+    parts = [f"{_plural(kind, names)}{listing(names)}" for kind, names in kinds if names]
     return " and ".join(parts) or "its dependencies"
 
 
-def _in_text(roots: Sequence[str], stacks: Sequence[str]) -> str:
-    parts = [people(tuple(roots))] if roots else []
-    if stacks:
-        parts.append(f"{_stacks(stacks)} {people(tuple(stacks))}")
-    return " and ".join(parts) or "its dependencies"
-
-
-def _stacks(names: Sequence[str]) -> str:
-    return "stack" if len(names) == 1 else "stacks"
+def _plural(kind: str, names: Sequence[str]) -> str:
+    return f"{kind}{'' if len(names) == 1 else 's'} " if kind else ""
 
 
 def _blocked_by(held_by: WaitedFor | None) -> str:
