@@ -108,6 +108,7 @@ NEEDS: Mapping[str, tuple[Capability, ...]] = {
         _C.UPDATES,
         _C.START_UPDATES,
         _C.ANSWER_UPDATES,
+        _C.UPDATE_LIMITS,
     ),
     "discover_pull_request": (
         _C.PULL_REQUESTS,
@@ -136,7 +137,15 @@ NEEDS: Mapping[str, tuple[Capability, ...]] = {
     "close_worker": (_C.HEADS,),
     "record_plan": (_C.DEPLOYMENTS, _C.SLOTS, _C.READ_JOBS, _C.PUBLISH_CHANGES),
     "record_result": (_C.DEPLOYMENTS, _C.SLOTS, _C.JOBS, _C.AUDIT, _C.PUBLISH_CHANGES, _C.STOP_RUNNERS),
-    "record_outcome": (_C.QUEUES, _C.SLOTS, _C.JOBS, _C.AUDIT, _C.PUBLISH_CHANGES, _C.EVALUATE_GATES),
+    "record_outcome": (
+        _C.QUEUES,
+        _C.SLOTS,
+        _C.JOBS,
+        _C.AUDIT,
+        _C.PUBLISH_CHANGES,
+        _C.EVALUATE_GATES,
+        _C.UPDATE_LIMITS,
+    ),
     "start_on_lambda": (_C.START_PLANS,),
     "publish_pull_request": (_C.READ_PULL_REQUESTS, _C.CHECK_RUN_QUEUE),
     "refresh_positions": (
@@ -257,6 +266,7 @@ NEEDS: Mapping[str, tuple[Capability, ...]] = {
         _C.UPDATES,
         _C.START_UPDATES,
         _C.ANSWER_UPDATES,
+        _C.UPDATE_LIMITS,
     ),
     "open_gates": (
         _C.OPEN_DEPLOYMENTS,

@@ -148,6 +148,7 @@ class MemoryEventPublisher:
     freed: int = 0
     news: list[tuple[str, str]] = field(default_factory=list)
     notices: list[tuple[str, str, str]] = field(default_factory=list)
+    stacks: list[str] = field(default_factory=list)
 
     def changed(self, deployment: Deployment) -> None:
         self.announced.append(deployment)
@@ -172,6 +173,9 @@ class MemoryEventPublisher:
 
     def change_moved(self, change_set: str) -> None:
         self.moved.append(change_set)
+
+    def stacks_moved(self, repository: str) -> None:
+        self.stacks.append(repository)
 
     def slots_freed(self) -> None:
         self.freed += 1

@@ -9,8 +9,10 @@ import pytest
 
 from tests.builders import any_deployed, any_deployment, deployment_in
 from tests.unit.config_updates.promotion_scenario import REPOSITORY, THREE, Promotions
+from tidegate.config_updates.promotions.follow_stacks import follow_stacks
 from tidegate.config_updates.promotions.review_promotions import review_promotions
 from tidegate.deploys.rules.state import State
+from tidegate.messages.queues import FollowStacks
 from tidegate.ports import KnownRepository
 
 INFRA = "acme/infra"
@@ -87,6 +89,28 @@ def test_a_failed_deployment_is_waited_for_until_a_later_one_is_done():
     review_promotions(shop.ports, REPOSITORY)
     shop.go_on()
     assert len(shop.waiting("internal")) == 1
+
+
+@pytest.mark.parametrize(("repository", "is_told"), [(INFRA, True), ("acme/other", False)])
+def test_the_end_of_a_deployment_lets_the_image_set_go_on_that_waits_for_its_repository(repository, is_told):
+    shop = _shop()
+    queued = _deployment()
+    shop.ports.queues.enqueue(queued)
+    _complete(shop)
+    head, first = shop.ports.queues.read(queued.queue)
+    shop.ports.queues.commit(head, replace(head), take=first, deployment=deployment_in(State.APPLIED, repository=INFRA))
+    follow_stacks(shop.ports, FollowStacks(repository=repository))
+    shop.go_on()
+    assert bool(shop.waiting("internal")) is is_told
+
+
+def test_an_image_set_that_still_waits_for_its_targets_is_left_alone():
+    shop = _shop()
+    entry = shop.announce("one")
+    shop.land(entry, "one")
+    before = shop.promotion(entry)
+    follow_stacks(shop.ports, FollowStacks(repository=INFRA))
+    assert shop.promotion(entry) == before
 
 
 @pytest.mark.parametrize("settings", [{}, {"TIDEGATE_UPDATE_REPOSITORIES": "acme/other"}])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import any_deployed, any_deployment, any_job, any_lock, any_revision, deployment_in
-from tests.unit.deploys.queue.scenario import QUEUE, applying
+from tests.unit.deploys.queue.scenario import QUEUE, Scenario, applying
 from tidegate.deploys.rules.job import JobKind
 from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.state import State
@@ -91,6 +91,14 @@ def test_the_end_of_a_part_of_a_change_has_its_gates_looked_at_each_time_it_is_r
     for _ in range(2):
         scenario.record(deployment)
     assert scenario.event_publisher.moved == ["change-1", "change-1"]
+
+
+@pytest.mark.parametrize(("listed", "told"), [("acme/infra, acme/config", ["acme/infra"]), ("acme/config", [])])
+def test_the_end_of_a_deployment_lets_environments_go_on_that_wait_for_it_if_the_repository_is_listed(listed, told):
+    scenario = Scenario(settings={"TIDEGATE_UPDATE_REPOSITORIES": listed})
+    scenario.in_flight(deployment_in(State.APPLIED))
+    scenario.record(any_deployment())
+    assert scenario.event_publisher.stacks == told
 
 
 def test_the_end_of_a_deployment_on_its_own_asks_for_no_gates(scenario):

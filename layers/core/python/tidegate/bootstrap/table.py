@@ -66,6 +66,7 @@ from tidegate.messages.queues import (
     DiscoveryEvent,
     Event,
     FollowApply,
+    FollowStacks,
     FollowUpdate,
     GiveSlots,
     OpenGates,
@@ -357,6 +358,7 @@ QUEUES: Mapping[str, Mapping[str, Queue]] = {
             {
                 "open_gates": Verb(OpenGates, lambda ports, asked: _verb("gates.open_gates")(ports, asked.change_set)),
                 "give_slots": Verb(GiveSlots, _verb("deploys.slots.assign_plan_slots:assign_free_slots")),
+                "follow_stacks": Verb(FollowStacks, _verb("config_updates.promotions.follow_stacks")),
                 "follow_update": Verb(FollowUpdate, _verb("config_updates.promotions.follow_update")),
             },
             once=True,

@@ -164,6 +164,13 @@ class FollowUpdate(OfEntry):
     kind: Literal["follow_update"] = "follow_update"
 
 
+class FollowStacks(Queued):
+    """Lets promotions go on that wait for stacks of a repository: the change queue, in the repository's group."""
+
+    kind: Literal["follow_stacks"] = "follow_stacks"
+    repository: str
+
+
 class GiveSlots(Queued):
     """Hands free concurrency slots to those that wait: the change queue, in its own group."""
 

@@ -37,6 +37,9 @@ class EventPublisher(Protocol):
     def change_moved(self, change_set: str) -> None:
         """Request an evaluation of a change's gates, because one of its deployments ended or is blocked."""
 
+    def stacks_moved(self, repository: str) -> None:
+        """Request an evaluation of the promotions that wait for stacks of a repository: a deployment of it ended."""
+
     def slots_freed(self) -> None:
         """Request that free concurrency slots are handed to those that wait."""
 

@@ -38,6 +38,7 @@ from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.speculative_plan import SpeculativePlan
 from tidegate.messages.queues import (
     FollowApply,
+    FollowStacks,
     FollowUpdate,
     GiveSlots,
     OfPullRequest,
@@ -129,6 +130,9 @@ class AwsEventPublisher:
 
     def change_moved(self, change_set: str) -> None:
         self._send(self._channels.change_queue, OpenGates(change_set=change_set), _digest(change_set))
+
+    def stacks_moved(self, repository: str) -> None:
+        self._send(self._channels.change_queue, FollowStacks(repository=repository), _digest(repository))
 
     def slots_freed(self) -> None:
         self._send(self._channels.change_queue, GiveSlots(), "slots")

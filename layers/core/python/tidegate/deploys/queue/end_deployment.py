@@ -75,6 +75,8 @@ def announce_end(ports: Ports, ended: Deployment, head: QueueHead) -> None:
     changes = {ended.change.id, *(_contained(ports, ended) if ended.state in DONE else ())}
     for change_set in sorted(changes - {""}):
         ports.event_publisher.change_moved(change_set)
+    if ended.repository in ports.update_repositories:
+        ports.event_publisher.stacks_moved(ended.repository)
 
 
 def _contained(ports: Ports, done: Deployment) -> Iterator[str]:
