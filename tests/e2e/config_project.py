@@ -133,6 +133,8 @@ class ConfigProject(Project):
 
         return eventually(look, what=f"{CHECK_RUN} on {commit}")
 
-    def call(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    def call(
+        self, method: str, path: str, body: Mapping[str, Any] | None = None, by: str = _OPERATOR
+    ) -> dict[str, Any]:
         """Return the answer of the API to an operator, below the config repository."""
-        return self.api.call(method, path, _OPERATOR, body)
+        return self.api.call(method, path, by, body)

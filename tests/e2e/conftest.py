@@ -21,6 +21,8 @@ from tidegate_local.forge.pages.visit import COOKIE
 _HERE = Path(__file__).parent
 #: What takes long on AWS for good reasons and would only make tests wait.
 _SHORTER = {"terraform": {"Wait before planning again": {"Seconds": 1}}}
+#: A config repository and one of roots that may wait for each other.
+WAITED_FOR = ("acme/waiting-config", "acme/waiting-infra")
 
 
 def pytest_collection_modifyitems(items):
@@ -35,7 +37,7 @@ def pytest_collection_modifyitems(items):
 def whole_run(tmp_path_factory):
     """The installation that the tests share. Its schedules run only when a test fires them, and no call is denied."""
     log = tmp_path_factory.mktemp("e2e") / "cloud.log"
-    context = {"operators_team": "acme/platform"}
+    context = {"operators_team": "acme/platform", "update_repositories": list(WAITED_FOR)}
     with LocalCloud(limits=_SHORTER, context=context, clock=False, warm=True, log=log) as cloud:
         yield Installation(cloud)
         assert denied(cloud) == set()

@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 import re
 import uuid
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tests.e2e.config_project import ConfigProject
-from tests.e2e.pages import run_tidegate
-from tests.e2e.project import title, words
+from tests.e2e.config_project import ConfigProject, sample
+from tests.e2e.conftest import WAITED_FOR
+from tests.e2e.deadlines import eventually
+from tests.e2e.modules import thing
+from tests.e2e.pages import run_tidegate, sign_in
+from tests.e2e.project import Project, has_ended, title, words
 from tidegate_local.demo.updates import SERVICES, SET
 from tidegate_local.updates_client import images as announced_images
 
@@ -22,6 +26,26 @@ introduce_images:
 	rm -rf generated/staging && mkdir -p generated/staging
 	python3 -c 'import json; [open(f"generated/staging/{{name}}.yaml", "w").write(image["Digest"]) \
 for name, image in json.load(open("images/staging.json")).items()]'
+"""
+#: Roots of which one waits for production.
+_STACKS = f"""
+dirs:
+  network: {{tags: [network]}}
+  cleanup: {{tags: [cleanup]}}
+stacks:
+  names:
+    network: {{tag_query: network}}
+    cleanup:
+      tag_query: cleanup
+      rules: {{auto_apply: true, apply_after: [{{repository: {WAITED_FOR[0]}, environment: shop/production}}]}}
+"""
+#: What enters production needs two people.
+_TWO_PEOPLE = """
+apply_requirements:
+  checks:
+    - tag_query: environment:production
+      approved: {any_of: ['team:platform'], any_of_count: 2}
+    - tag_query: ''
 """
 
 
@@ -165,3 +189,82 @@ def test_a_green_commit_lands_although_its_webhook_is_lost_and_the_branch_was_lo
     assert "refuses to move the branch" in blocked["reason"]
     project.tidegate.maintainer.protect(project.name)
     assert project.lands(entry) == commit == project.head("main")
+
+
+@pytest.mark.nightly
+def test_an_environment_waits_for_a_stack_and_a_stack_for_the_environment(tidegate, browser):
+    """Nothing but the events themselves lets them go on: no pass of the reconciler."""
+    config, infra = ConfigProject(tidegate, WAITED_FOR[0]), Project(tidegate, WAITED_FOR[1])
+    promotes = f"- name: production\n          after: [{{repository: {infra.name}, stack: network}}]\n"
+    config.begin(**{"tidegate.yaml": sample(config.app)["tidegate.yaml"].replace("- name: production\n", promotes)})
+    sha = infra.push({"network": thing("one")}, **{"tidegate.yaml": _STACKS})
+    network = infra.reviewed(sha, "network")
+    first = config.announce(1)
+    config.check(first, "success")
+    config.lands(first)
+    later = infra.push({"cleanup": thing("one")})
+    infra.wait(later, "cleanup", "Waiting for environment shop/production")
+    config.report("staging-eu")
+    page = sign_in(browser, f"/config-updates/{config.name}").url
+    eventually(lambda: f"the stack network of {infra.name}" in browser.get(page).text, what="what is waited for")
+    assert config.queue()["entries"] == []
+
+    infra.click(network, "Confirm")
+    promotion = config.promoted("production")
+    config.check(promotion, "success")
+    config.lands(promotion)
+    config.report("production-eu")
+    assert not has_ended(infra.newest(later, "cleanup"))
+    config.report("production-us")
+    assert title(infra.ended(later, "cleanup")).startswith("Applied")
+    assert infra.value("cleanup") == "one"
+
+
+def frozen(ends):
+    """Return a freeze window that has begun."""
+    begun = datetime.now(UTC) - timedelta(hours=1)
+    return f"freeze:\n  - {{from: '{begun.isoformat()}', until: '{ends.isoformat()}', reason: holidays}}\n"
+
+
+def waits(project, entry, why):
+    """Wait until an entry in the queue says why it waits."""
+    return project.entry(entry, lambda one: one["state"] == "queued" and why in one["waits_for"], f"waiting: {why}")
+
+
+@pytest.mark.nightly
+def test_two_people_promote_and_a_freeze_window_keeps_images_out_except_with_an_override(project):
+    file = sample(project.app)["tidegate.yaml"] + _TWO_PEOPLE
+    begun = project.begin(**{"tidegate.yaml": file})
+    first = project.announce(1)
+    project.check(first, "success")
+    project.lands(first)
+    project.report("staging-eu")
+    promotion = project.promoted("production")
+    waits(project, promotion, "approv")
+    for person in ("reviewer", "developer"):
+        project.call("POST", "/sets/shop/environments/production/promote", {}, by=person)
+        waits(project, promotion, "approv")
+    project.call("POST", "/sets/shop/environments/production/promote", {}, by="maintainer")
+    project.check(promotion, "success")
+    project.lands(promotion)
+
+    project.push_files({"tidegate.yaml": file + frozen(datetime.now(UTC) + timedelta(days=1))}, "Freeze")
+    second = project.announce(2)
+    waits(project, second, "holidays")
+    rollback = ("updates", "rollback", project.name, "production")
+    assert run_tidegate(project, *rollback).returncode == 0
+    back = project.promoted("production")
+    waits(project, back, "holidays")
+    assert run_tidegate(project, *rollback, "--override", "Checkout is down").returncode == 0
+    project.check(back, "success")
+    landed = project.lands(back)
+    assert images(project, landed, "production") == images(project, begun, "production")
+    told = [each for each in project.tidegate.cloud.audit() if each["repository"] == project.name]
+    assert any("Checkout is down" in str(each) for each in told)
+
+    project.call("POST", "/sets/shop/release", {})
+    waits(project, second, "holidays")
+    project.push_files({"tidegate.yaml": file + frozen(datetime.now(UTC) + timedelta(seconds=10))}, "Thaw soon")
+    last = project.check(second, "success")
+    assert project.lands(second) == last == project.head("main")
+    assert images(project, last) == announced(2)
