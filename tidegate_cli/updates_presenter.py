@@ -41,9 +41,11 @@ def _stops(found: UpdatesQueueModel) -> Iterator[RenderableType]:
         yield screen.text(f"Paused by {presenter.person(found.paused.by, found.paused.at)}", "bold red")
         yield from presenter.indented(found.paused.reason)
         yield presenter.command(f"tidegate updates resume {found.repository}")
-    if found.blocked:
+    reasons = dict.fromkeys([found.blocked.reason if found.blocked else "", found.problem])
+    if any(reasons):
         yield screen.text("Blocked", "bold red")
-        yield from presenter.indented(found.blocked.reason)
+        for reason in filter(None, reasons):
+            yield from presenter.indented(reason)
 
 
 def _entries(entries: Sequence[UpdateEntryModel]) -> Iterator[RenderableType]:

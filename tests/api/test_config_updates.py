@@ -249,6 +249,12 @@ def test_a_repository_without_valid_config_updates_says_so(entry, wires, reader,
     wires.config_branches.files["9" * 40, FILE] = content
     refused = reader.get(f"{BASE}/sets")
     assert (refused.status, refused.json["error"]["code"]) == (status, code)
+    queue = reader.get(f"{BASE}/queue").json
+    assert ([each["id"] for each in queue["entries"]], queue["problem"]) == ([entry], refused.json["error"]["message"])
+
+
+def test_the_queue_of_a_valid_configuration_has_no_problem(entry, reader):
+    assert reader.get(f"{BASE}/queue").json["problem"] == ""
 
 
 def test_repositories_in_nested_groups_are_found(entry, wires, reader):

@@ -178,6 +178,14 @@ def test_the_queue_is_shown_with_what_waits_and_what_has_left(api, tidegate):
     assert "The queue is empty." in tidegate("updates", "queue", "acme/config").stdout
 
 
+def test_an_empty_queue_says_once_what_is_wrong_with_the_configuration(api, tidegate):
+    problem = "tidegate.yaml:2:3: missing key 'sets'."
+    for blocked in (None, {"reason": problem, "until": NOW}):
+        api.answers[f"GET {BASE}/queue"] = {"repository": "acme/config", "problem": problem, "blocked": blocked}
+        shown = tidegate("updates", "queue", "acme/config", COLUMNS="200").stdout
+        assert (shown.count("Blocked"), shown.count(problem)) == (1, 1)
+
+
 def test_an_entry_is_shown_or_where_to_find_one(api, tidegate):
     api.answers[f"GET {BASE}/entries/entry0123456789"] = {**ENTRY, "reason": "It says why.", "ended_at": NOW}
     shown = tidegate("updates", "show", "acme/config", "entry0123456789").stdout

@@ -6,7 +6,7 @@ import pytest
 
 from tests.unit.config_updates.verbs import HEAD, REPOSITORY, updates_ports
 from tidegate.config.model.file import FILE
-from tidegate.config_updates.read_configuration import current_updates, load_updates
+from tidegate.config_updates.read_configuration import configuration_problem, current_updates, load_updates
 from tidegate.config_updates.rules.refusals import NoConfigUpdates, UnknownEnvironment, UnknownImageSet
 from tidegate.rules.errors import ForgeUnavailable, InvalidConfiguration
 
@@ -29,6 +29,13 @@ def test_a_repository_without_the_section_is_no_config_repository(configuration)
 def test_an_invalid_file_is_refused_with_its_line():
     with pytest.raises(InvalidConfiguration, match=r"tidegate\.yaml:2"):
         current_updates(updates_ports("config_updates:\n  required_checks: []\n"), REPOSITORY)
+
+
+def test_the_problem_of_a_file_is_its_refusal_in_words():
+    assert configuration_problem(updates_ports(), REPOSITORY) == ""
+    assert "acme/config is no config repository" in configuration_problem(updates_ports(None), REPOSITORY)
+    invalid = updates_ports("config_updates:\n  required_checks: []\n")
+    assert "tidegate.yaml:2" in configuration_problem(invalid, REPOSITORY)
 
 
 def test_what_is_not_declared_is_named_with_what_is():

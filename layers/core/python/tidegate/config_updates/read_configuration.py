@@ -13,7 +13,7 @@ from tidegate.config_updates.environment_rules import EnvironmentRules, rules_of
 from tidegate.config_updates.rules.queue import UpdateHead
 from tidegate.config_updates.rules.refusals import NoConfigUpdates, UnknownEnvironment, UnknownImageSet
 from tidegate.ports import Ports
-from tidegate.rules.errors import ForgeUnavailable, NotFound
+from tidegate.rules.errors import ForgeRefused, ForgeUnavailable, InvalidConfiguration, NotFound
 
 
 def load_updates(ports: Ports, repository: str, commit: str) -> ConfigUpdates:
@@ -81,6 +81,15 @@ def current_updates(ports: Ports, repository: str) -> CurrentUpdates:
     if commit is None:
         raise ForgeUnavailable(f"{repository} has no branch {branch}")
     return CurrentUpdates(repository, branch, commit, *load_file(ports, repository, commit))
+
+
+def configuration_problem(ports: Ports, repository: str) -> str:
+    """Return what is wrong with the default branch's file, or why it cannot be read; empty if nothing."""
+    try:
+        current_updates(ports, repository)
+    except (ForgeRefused, ForgeUnavailable, InvalidConfiguration, NoConfigUpdates, NotFound) as problem:
+        return str(problem)
+    return ""
 
 
 def default_branch_of(ports: Ports, head: UpdateHead) -> str:

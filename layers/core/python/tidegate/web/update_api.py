@@ -17,6 +17,7 @@ from tidegate.config_updates.get_entries import get_entry, get_set, get_sets, ge
 from tidegate.config_updates.hold import hold_set, release_set
 from tidegate.config_updates.pause import pause_queue, resume_queue
 from tidegate.config_updates.promote import promote_to
+from tidegate.config_updates.read_configuration import configuration_problem
 from tidegate.config_updates.reports import DeployedTarget, report_target
 from tidegate.config_updates.retry import retry_entry
 from tidegate.config_updates.roll_back import roll_back
@@ -174,7 +175,8 @@ class UpdatesApi:
             responses=described(200, "The queue", UpdatesQueueModel, 404),
         )
         def queue(owner: OwnerInPath, name: NameInPath) -> UpdatesQueueModel:
-            return queue_model(get_update_queue(ports, _access(app).repository))
+            repository = _access(app).repository
+            return queue_model(get_update_queue(ports, repository), configuration_problem(ports, repository))
 
         @app.get(
             _ENTRY,

@@ -168,6 +168,9 @@ class UpdatesQueueModel(Shown):
     repository: str
     paused: PausedModel | None
     blocked: BlockedModel | None
+    problem: str = Field(
+        description="What is wrong with tidegate.yaml on the default branch, or why it cannot be read; empty if nothing"
+    )
     doing: str | None = Field(description="The replay in progress: align, apply or evict; null if there is none")
     default_branch: str
     base: str = Field(description="The commit of the default branch below the entries")
@@ -308,13 +311,14 @@ def reported_model(made: Reported) -> ReportedModel:
     )
 
 
-def queue_model(view: QueueView) -> UpdatesQueueModel:
-    """Return a queue for programs."""
+def queue_model(view: QueueView, problem: str) -> UpdatesQueueModel:
+    """Return a queue for programs. ``problem`` is what is wrong with the configuration, if anything."""
     head = view.head
     return UpdatesQueueModel(
         repository=head.repository,
         paused=_who(head.pause),
         blocked=BlockedModel(reason=head.blocked.reason, until=head.blocked.until) if head.blocked else None,
+        problem=problem,
         doing=head.replaying.why.value if head.replaying else None,
         default_branch=head.default_branch,
         base=head.base,
