@@ -129,23 +129,26 @@ def _set(repository: str, one: ImageSetModel) -> Iterator[RenderableType]:
         yield screen.text(f"Held by {presenter.person(one.held.by, one.held.at)}", "bold red")
         yield from presenter.indented(one.held.reason)
         yield presenter.command(f"tidegate updates release {repository} {one.name}")
-    table = screen.table("Environment", "Application", "Since", "Config", "Targets", whole=("Config",))
+    table = screen.table("Environment", "Application", "Since", "Config", "Targets", "On its way", whole=("Config",))
     for each in one.environments:
         table.add_row(*_environment(each))
     yield table
+    yield screen.facts([(each.name, each.waits_for) for each in one.environments])
     yield Text()
 
 
 def _environment(one: EnvironmentModel) -> tuple[Text, ...]:
     done = sum(each.current for each in one.targets)
-    failed = [each.target for each in one.targets if each.succeeded is False]
+    failed = [each.target for each in one.targets if each.failed]
+    coming = ", ".join(each.app_sha[:10] or each.source_sha[:10] for each in one.coming)
     targets = f"{done} of {len(one.targets)}" + (f", failed: {', '.join(failed)}" if failed else "")
     newest = one.newest
     style = "green" if one.complete else "red" if failed else ""
     if newest is None:
-        return screen.text(one.name), Text("nothing yet", "dim"), Text(), Text(), Text()
+        return screen.text(one.name), Text("nothing yet", "dim"), Text(), Text(), Text(), screen.text(coming)
     app = newest.app_sha[:10] or newest.kind
     since = screen.ago(newest.at)
     return tuple(
-        screen.text(*each) for each in ((one.name,), (app,), (since,), (newest.commit[:10],), (targets, style))
+        screen.text(*each)
+        for each in ((one.name,), (app,), (since,), (newest.commit[:10],), (targets, style), (coming,))
     )

@@ -222,6 +222,8 @@ def test_sets_are_shown_as_they_are_declared_and_held_and_released(entry, review
         None,
     )
     assert [each["target"] for each in shop["environments"][1]["targets"]] == ["production-eu", "production-us"]
+    coming = [[each["id"] for each in environment["coming"]] for environment in shop["environments"]]
+    assert (coming, [each["waits_for"] for each in shop["environments"]]) == ([[entry], []], ["", ""])
     assert reviewer.post_json(f"{BASE}/sets/shop/hold", {"reason": "Broken."}).status == 200
     assert reader.get(f"{BASE}/sets/shop").json["held"]["reason"] == "Broken."
     assert reviewer.post_json(f"{BASE}/sets/shop/release", {}).status == 200

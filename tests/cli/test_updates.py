@@ -40,12 +40,23 @@ ENDED = {**ENTRY, "id": "entry5555555555", "state": "evicted", "position": None,
 LANDED = {"commit": "1" * 40, "identity": "i", "at": NOW, "by": "developer", "kind": "announcement", "app_sha": SHA}
 TARGET = {"target": "staging-eu", "config_sha": "1" * 40, "succeeded": True, "reported_at": NOW, "current": True}
 ENVIRONMENTS = [
-    {"name": "staging", "promote": "auto", "newest": LANDED, "complete": True, "targets": [TARGET]},
+    {
+        "name": "staging",
+        "promote": "auto",
+        "newest": LANDED,
+        "complete": True,
+        "targets": [TARGET],
+        "waits_for": "Somebody must promote it to production.",
+    },
     {
         "name": "production",
         "promote": "manual",
         "newest": LANDED,
-        "targets": [{**TARGET, "target": "production-eu", "succeeded": False, "current": False}],
+        "targets": [
+            {**TARGET, "target": "production-eu", "succeeded": False, "current": False, "failed": True},
+            {**TARGET, "target": "failed-before", "succeeded": False, "current": False, "failed": False},
+        ],
+        "coming": [{**PROMOTION, "app_sha": "c" * 40, "waits_for": ""}, PROMOTION],
     },
 ]
 SHOP = {"name": "shop", "app": "acme/shop", "sequence": 42, "environments": ENVIRONMENTS}
@@ -201,8 +212,9 @@ def test_sets_are_shown_with_what_is_where(api, tidegate):
     shown = tidegate("updates", "sets", "acme/config", COLUMNS="200").stdout
     for told in ("announced by acme/shop", "Held by operator", "tidegate updates release acme/config shop", SHA[:10]):
         assert told in shown, told
-    for told in ("1 of 1", "0 of 1, failed: production-eu", "nothing yet"):
+    for told in ("1 of 1", "0 of 2, failed: production-eu", "nothing yet", "ccccccc", "promote it to production"):
         assert told in shown, told
+    assert "failed-before" not in shown, "It could not deploy an earlier image set."
 
 
 @pytest.mark.parametrize(

@@ -16,10 +16,11 @@ from tidegate.config_updates.rules.entry import EntryKind, EntryState, UpdateEnt
 from tidegate.config_updates.rules.environment import EnvironmentState, Landed
 from tidegate.config_updates.rules.fan_in import TargetReport
 from tidegate.config_updates.rules.image_set import identity_of
-from tidegate.config_updates.rules.promotion import Promotion, Stage
+from tidegate.config_updates.rules.promotion import NextEnvironment, Promotion, Stage
 from tidegate.config_updates.rules.queue import Hold, JudgedCheck, OnAuto
 from tidegate.config_updates.rules.refusals import UnknownImageSet
 from tidegate.config_updates.rules.verdicts import Verdict
+from tidegate.config_updates.texts.promotion import waiting_text
 from tidegate.rules.errors import NotFound
 
 AT = utc("2026-03-02T07:00")
@@ -202,9 +203,57 @@ def test_image_sets_have_their_declared_environments_whether_something_landed_or
     ports = updates_ports()
     state = landed(ports, images(web="new"))
     shop, blog = get_sets(ports, REPOSITORY)
-    assert shop.environments == (EnvironmentState(REPOSITORY, "shop", "staging"), state)
-    assert [each.name for each in blog.environments] == ["live"]
+    assert [each.state for each in shop.environments] == [EnvironmentState(REPOSITORY, "shop", "staging"), state]
+    assert [each.state.name for each in blog.environments] == ["live"]
     assert get_set(ports, REPOSITORY, "shop") == shop
+
+
+def test_image_sets_show_what_comes_and_what_it_waits_for():
+    ports = updates_ports()
+    landed(ports, images(web="new"), environment="staging")
+    queued(ports, an_entry("one", "production", waits_for="It waits for a window."))
+    promotion = Promotion(REPOSITORY, "entry-1", 1, "shop", "staging", "", (), 0, stage=Stage.AFTER, reason="By hand.")
+    ports.config_updates.save_promotion(promotion)
+    staging, production = get_set(ports, REPOSITORY, "shop").environments
+    assert (staging.coming, staging.promotion.reason) == ((), "By hand.")
+    assert [(each.position, each.waits_for) for each in production.coming] == [(1, "It waits for a window.")]
+    assert production.promotion is None
+
+
+def test_an_image_set_that_soaks_says_until_when():
+    soaks = Promotion(
+        REPOSITORY, "one", 1, "shop", "staging", "", (), 1800, stage=Stage.SOAK, complete_at=AT, reason="Deployed."
+    )
+    assert waiting_text(soaks) == "It soaks until 2026-03-02 07:30 UTC."
+    assert waiting_text(replace(soaks, stage=Stage.AFTER)) == "Deployed."
+    assert waiting_text(None) == ""
+
+
+def test_what_goes_on_to_the_next_environment_is_shown_there():
+    ports = updates_ports()
+    landed(ports, images(web="new"), environment="staging")
+    waiting = Promotion(
+        REPOSITORY,
+        "entry-1",
+        1,
+        "shop",
+        "staging",
+        "",
+        (),
+        0,
+        following=NextEnvironment("production"),
+        stage=Stage.AFTER,
+    )
+    ports.config_updates.save_promotion(waiting)
+    assert seen(ports).arriving.entry == "entry-1"
+    assert seen(ports, "staging").arriving is None
+    for other in (
+        replace(waiting, version=1, following=NextEnvironment("gone")),
+        replace(waiting, version=2, following=None),
+        replace(waiting, version=3, stage=Stage.TARGETS),
+    ):
+        ports.config_updates.save_promotion(other)
+        assert seen(ports).arriving is None
 
 
 def test_an_image_set_that_is_not_declared_is_unknown():

@@ -9,6 +9,7 @@ from tidegate.config.rules.config_updates import DeclaredImageSet
 from tidegate.config_updates.read_configuration import current_updates
 from tidegate.config_updates.rules.entry import RETRIABLE, UpdateEntry
 from tidegate.config_updates.rules.environment import EnvironmentState
+from tidegate.config_updates.rules.promotion import Promotion
 from tidegate.config_updates.rules.queue import OnAuto, SetState, UpdateHead, waits_for
 from tidegate.ports import Ports
 
@@ -41,12 +42,21 @@ class QueueView:
 
 
 @dataclass(frozen=True, slots=True)
+class EnvironmentView:
+    """What is known of an environment: the open entries that go there, and the promotion of what landed last."""
+
+    state: EnvironmentState
+    coming: tuple[EntryView, ...]
+    promotion: Promotion | None
+
+
+@dataclass(frozen=True, slots=True)
 class SetView:
     """An image set as the default branch declares it, and what is known of it."""
 
     declared: DeclaredImageSet
     state: SetState
-    environments: tuple[EnvironmentState, ...]
+    environments: tuple[EnvironmentView, ...]
 
 
 def get_update_queue(ports: Ports, repository: str) -> QueueView:
@@ -93,16 +103,27 @@ def get_set(ports: Ports, repository: str, name: str) -> SetView:
 
 
 def _sets(ports: Ports, repository: str, declared: Sequence[DeclaredImageSet]) -> Sequence[SetView]:
-    head = ports.config_updates.head(repository)
+    return sets_in(ports, get_update_queue(ports, repository), declared)
+
+
+def sets_in(ports: Ports, queue: QueueView, declared: Sequence[DeclaredImageSet]) -> Sequence[SetView]:
+    """Return declared image sets with what is known of them, where their queue is known."""
+    repository = queue.head.repository
     known = {(each.image_set, each.name): each for each in ports.config_updates.environments(repository)}
-    return [
-        SetView(
-            one,
-            head.set_state(one.name),
-            tuple(
-                known.get((one.name, each.name), EnvironmentState(repository, one.name, each.name))
-                for each in one.environments
-            ),
-        )
-        for one in declared
-    ]
+    promotions = ports.config_updates.open_promotions(repository)
+    made = []
+    for one in declared:
+        views = []
+        for each in one.environments:
+            place = one.name, each.name
+            state = known.get(place, EnvironmentState(repository, *place))
+            coming = tuple(entry for entry in queue.entries if entry.entry.environment_key == place)
+            views.append(EnvironmentView(state, coming, _promotion(promotions, state)))
+        made.append(SetView(one, queue.head.set_state(one.name), tuple(views)))
+    return made
+
+
+def _promotion(promotions: Sequence[Promotion], state: EnvironmentState) -> Promotion | None:
+    newest = state.newest
+    found = (each for each in promotions if each.environment_key == (state.image_set, state.name))
+    return next((each for each in found if newest and each.entry == newest.entry), None)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tidegate.config.rules.config_updates import DeclaredImageSet, Environment
-from tidegate.config_updates.get_entries import QueueView, get_update_queue
+from tidegate.config_updates.get_entries import QueueView, get_update_queue, sets_in
 from tidegate.config_updates.read_configuration import CurrentUpdates, current_updates
 from tidegate.config_updates.rules.entry import UpdateEntry
 from tidegate.config_updates.rules.environment import EnvironmentState, Landed
 from tidegate.config_updates.rules.image_set import identity_of
-from tidegate.config_updates.rules.promotion import Promotion
+from tidegate.config_updates.rules.promotion import Promotion, Stage
 from tidegate.config_updates.rules.queue import Hold
 from tidegate.ports import Ports
 
@@ -35,7 +35,8 @@ class ServiceImage:
 class EnvironmentOverview:
     """An environment: what is on the default branch for it, its services, how far its targets are, and what comes.
 
-    ``coming`` are the open entries that go there, ``promotion`` is the newest open one of what landed.
+    ``coming`` are the open entries that go there, ``promotion`` is the newest open one of what landed. ``arriving`` is
+    that of the environment before, once all targets there have deployed it: it goes here next.
     """
 
     declared: Environment
@@ -43,6 +44,7 @@ class EnvironmentOverview:
     services: tuple[ServiceImage, ...]
     coming: tuple[UpdateEntry, ...]
     promotion: Promotion | None = None
+    arriving: Promotion | None = None
 
     @property
     def newest(self) -> Landed | None:
@@ -91,25 +93,25 @@ def get_overview(ports: Ports, repository: str) -> Overview:
     """Return all of a config repository. Raise what ``current_updates`` raises."""
     current = current_updates(ports, repository)
     queue = get_update_queue(ports, repository)
-    known = {(each.image_set, each.name): each for each in ports.config_updates.environments(repository)}
-    promotions = ports.config_updates.open_promotions(repository)
     sets = []
-    for declared in current.updates.sets:
-        views = []
-        for environment in declared.environments:
-            place = declared.name, environment.name
-            state = known.get(place, EnvironmentState(repository, *place))
-            coming = tuple(each.entry for each in queue.entries if each.entry.environment_key == place)
-            of_it = _promotion(promotions, state)
-            views.append(EnvironmentOverview(environment, state, _services(ports, environment, state), coming, of_it))
-        sets.append(SetOverview(declared, queue.head.set_state(declared.name).hold, tuple(views)))
+    for view in sets_in(ports, queue, current.updates.sets):
+        overviews = []
+        before: Promotion | None = None
+        for environment, known in zip(view.declared.environments, view.environments, strict=True):
+            services = _services(ports, environment, known.state)
+            coming = tuple(each.entry for each in known.coming)
+            arriving = before if _goes_to(before, environment.name) else None
+            overviews.append(EnvironmentOverview(environment, known.state, services, coming, known.promotion, arriving))
+            before = known.promotion
+        sets.append(SetOverview(view.declared, view.state.hold, tuple(overviews)))
     return Overview(current, tuple(sets), queue)
 
 
-def _promotion(promotions: Sequence[Promotion], state: EnvironmentState) -> Promotion | None:
-    newest = state.newest
-    found = (each for each in promotions if (each.image_set, each.environment) == (state.image_set, state.name))
-    return next((each for each in found if newest and each.entry == newest.entry), None)
+def _goes_to(promotion: Promotion | None, name: str) -> bool:
+    """Tell whether a promotion has an environment still before it, and nothing else."""
+    if promotion is None or promotion.following is None:
+        return False
+    return promotion.following.name == name and promotion.stage in {Stage.SOAK, Stage.AFTER}
 
 
 def _services(ports: Ports, environment: Environment, state: EnvironmentState) -> tuple[ServiceImage, ...]:

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from tidegate.config.rules.config_updates import Environment, Promote
-from tidegate.config_updates.get_entries import EntryView, QueueView, SetView
+from tidegate.config_updates.get_entries import EntryView, EnvironmentView, QueueView, SetView
 from tidegate.config_updates.reports import Reported
 from tidegate.config_updates.rules.entry import EntryKind, EntryState
 from tidegate.config_updates.rules.environment import EnvironmentState, Landed
@@ -16,6 +16,7 @@ from tidegate.config_updates.rules.fan_in import Rollout
 from tidegate.config_updates.rules.image_set import MOST_SERVICES
 from tidegate.config_updates.rules.queue import Hold, Pause
 from tidegate.config_updates.rules.verdicts import Verdict
+from tidegate.config_updates.texts.promotion import waiting_text
 from tidegate.web.models import Shown, Timestamp
 
 _NAME = r"^[A-Za-z0-9]([A-Za-z0-9_.-]{0,98}[A-Za-z0-9])?$"
@@ -200,6 +201,7 @@ class ReportModel(Shown):
     succeeded: bool | None
     reported_at: Timestamp | None
     current: bool = Field(description="It has deployed the newest image set")
+    failed: bool = Field(description="It could not deploy the newest image set")
 
 
 class EnvironmentModel(Shown):
@@ -214,6 +216,8 @@ class EnvironmentModel(Shown):
     complete: bool = Field(description="All targets have deployed the newest image set")
     complete_at: Timestamp | None
     targets: list[ReportModel]
+    coming: list[UpdateEntryModel] = Field(description="The entries of the queue that go there, the lowest first")
+    waits_for: str = Field(description="What the newest image set waits for before it goes on, as text")
 
 
 class ImageSetModel(Shown):
@@ -339,7 +343,7 @@ def set_model(view: SetView) -> ImageSetModel:
         refs=list(declared.app.refs),
         sequence=view.state.sequence,
         held=_who(view.state.hold),
-        environments=[_environment(environment, state) for environment, state in pairs],
+        environments=[_environment(environment, known) for environment, known in pairs],
     )
 
 
@@ -347,7 +351,8 @@ def _who(what: Pause | Hold | None) -> PausedModel | None:
     return PausedModel(by=what.by, at=what.at, reason=what.reason) if what else None
 
 
-def _environment(declared: Environment, state: EnvironmentState) -> EnvironmentModel:
+def _environment(declared: Environment, known: EnvironmentView) -> EnvironmentModel:
+    state = known.state
     newest, *earlier = map(_landed, state.landed) if state.landed else [None]
     complete = state.newest is not None and state.complete == state.newest.identity
     return EnvironmentModel(
@@ -360,6 +365,8 @@ def _environment(declared: Environment, state: EnvironmentState) -> EnvironmentM
         complete=complete,
         complete_at=state.complete_at if complete else None,
         targets=_targets([each.name for each in declared.targets], state),
+        coming=[entry_model(each) for each in known.coming],
+        waits_for=waiting_text(known.promotion),
     )
 
 
@@ -388,6 +395,7 @@ def _targets(names: Sequence[str], state: EnvironmentState) -> list[ReportModel]
                 succeeded=report.succeeded if report else None,
                 reported_at=report.reported_at if report else None,
                 current=report is not None and report.succeeded and report.identity == identity,
+                failed=report is not None and not report.succeeded and report.identity == identity,
             )
         )
     return made
