@@ -190,8 +190,24 @@ def test_only_the_last_attempt_of_what_was_not_landed_can_be_retried():
         ("again", 1, False),
     ]
     found = get_entry(ports, REPOSITORY, "again")
-    assert (found.entry.attempt, found.position, found.can_retry) == (2, None, True)
-    assert not get_entry(ports, REPOSITORY, "done").can_retry
+    assert (found.entry.attempt, found.position) == (2, None)
+
+
+def test_what_a_newer_image_set_has_replaced_cannot_be_retried():
+    ports = updates_ports()
+
+    def retriable():
+        return [each.entry.id for each in get_update_queue(ports, REPOSITORY).recent if each.can_retry]
+
+    queued(ports, an_entry("old", app_sha=APP_SHA, sequence=1, state=EntryState.EVICTED, ended_at=AT))
+    assert retriable() == ["old"]
+    newer = an_entry("newer", app_sha=OTHER_SHA, sequence=2)
+    queued(ports, newer)
+    assert retriable() == []
+    queued(ports, replace(newer, id="entry-1", state=EntryState.LANDED, ended_at=AT))
+    assert retriable() == ["old"]
+    landed(ports, images(web="new"), environment="staging")
+    assert retriable() == []
 
 
 def test_an_entry_that_never_was_is_not_found():

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tidegate.config.rules.config_updates import DeclaredImageSet
 from tidegate.config_updates.read_configuration import current_updates
-from tidegate.config_updates.rules.entry import RETRIABLE, UpdateEntry
+from tidegate.config_updates.rules.entry import RETRIABLE, UpdateEntry, newer_of
 from tidegate.config_updates.rules.environment import EnvironmentState
 from tidegate.config_updates.rules.promotion import Promotion
 from tidegate.config_updates.rules.queue import OnAuto, SetState, UpdateHead, waits_for
@@ -21,8 +21,8 @@ RECENT = 20
 class EntryView:
     """An entry, its position in the queue from 1 on (None once it has left), and what is on the auto branch of it.
 
-    ``waits_for`` says why it does not move although its turn may come, ``can_retry`` whether this attempt can be
-    followed by another one.
+    ``waits_for`` says why it does not move although its turn may come, ``can_retry`` whether this attempt of an ended
+    entry can be followed by another one.
     """
 
     entry: UpdateEntry
@@ -64,14 +64,17 @@ def get_update_queue(ports: Ports, repository: str) -> QueueView:
     head = ports.config_updates.head(repository)
     known = ports.config_updates.entries(repository, head.open)
     recent = ports.config_updates.history(repository, RECENT)
-    return QueueView(head, tuple(_views(head, known)), tuple(_ended(head, recent)))
+    newest = [each.newest.entry for each in ports.config_updates.environments(repository) if each.newest]
+    landed = ports.config_updates.entries(repository, list(filter(None, newest)))
+    ended = _ended(head, recent, [*known.values(), *landed.values()])
+    return QueueView(head, tuple(_views(head, known)), tuple(ended))
 
 
 def get_entry(ports: Ports, repository: str, entry: str) -> EntryView:
     """Return an entry. Raise NotFound."""
     found = ports.config_updates.entry(repository, entry)
     head = ports.config_updates.head(repository)
-    return next((each for each in _views(head, {entry: found})), EntryView(found, can_retry=found.state in RETRIABLE))
+    return next((each for each in _views(head, {entry: found})), EntryView(found))
 
 
 def _views(head: UpdateHead, known: Mapping[str, UpdateEntry]) -> Iterator[EntryView]:
@@ -82,11 +85,16 @@ def _views(head: UpdateHead, known: Mapping[str, UpdateEntry]) -> Iterator[Entry
             yield EntryView(known[each], position, here, (here.note if here else "") or waits_for(head, known[each]))
 
 
-def _ended(head: UpdateHead, history: Iterable[UpdateEntry]) -> Iterator[EntryView]:
-    """Yield ended attempts, the newest first. Only the last attempt of an entry can be retried."""
+def _ended(head: UpdateHead, history: Iterable[UpdateEntry], others: Sequence[UpdateEntry]) -> Iterator[EntryView]:
+    """Yield ended attempts, the newest first.
+
+    Only the last attempt of an entry can be retried, unless one of others is newer: those that are open, and the newest
+    that landed.
+    """
     later = set(head.open)
     for each in history:
-        yield EntryView(each, can_retry=each.state in RETRIABLE and each.id not in later)
+        is_last = each.state in RETRIABLE and each.id not in later
+        yield EntryView(each, can_retry=is_last and newer_of(each, others) is None)
         later.add(each.id)
 
 

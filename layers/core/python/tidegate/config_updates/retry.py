@@ -11,7 +11,7 @@ from tidegate.config_updates.audit_operator import audit_operator, subject_of
 from tidegate.config_updates.queue.wake_worker import wake_worker
 from tidegate.config_updates.rules.answers import EntryDecision
 from tidegate.config_updates.rules.audit import AuditedAction
-from tidegate.config_updates.rules.entry import RETRIABLE, EntryState, UpdateEntry
+from tidegate.config_updates.rules.entry import RETRIABLE, EntryState, UpdateEntry, newer_of
 from tidegate.config_updates.rules.queue import MOST_OPEN, UpdateHead, waits_for, with_entry
 from tidegate.ports import Ports
 from tidegate.rules.decide_again import deciding_again
@@ -67,5 +67,4 @@ def _newer(ports: Ports, head: UpdateHead, entry: UpdateEntry) -> UpdateEntry | 
     landed = ports.config_updates.environment(entry.repository, *entry.environment_key).newest
     of_it = [*head.open, landed.entry] if landed and landed.entry else [*head.open]
     others = ports.config_updates.entries(entry.repository, of_it)
-    newer = (others[each] for each in of_it if each in others and others[each].sequence > entry.sequence)
-    return next((each for each in newer if each.environment_key == entry.environment_key), None)
+    return newer_of(entry, (others[each] for each in of_it if each in others))

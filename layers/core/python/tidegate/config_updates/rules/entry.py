@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -94,6 +95,12 @@ class UpdateEntry:
     def environment_key(self) -> tuple[str, str]:
         """The image set and the environment."""
         return self.image_set, self.environment
+
+
+def newer_of(entry: UpdateEntry, others: Iterable[UpdateEntry]) -> UpdateEntry | None:
+    """Return one of others that is a newer announcement for the same place: to retry the entry would undo it."""
+    newer = (each for each in others if each.sequence > entry.sequence)
+    return next((each for each in newer if each.environment_key == entry.environment_key), None)
 
 
 def entry_id(kind: EntryKind, repository: str, *what: str) -> str:
