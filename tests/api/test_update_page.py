@@ -10,10 +10,12 @@ import pytest
 from tests.api.scenario import Client
 from tests.builders import REPOSITORY, sha
 from tests.instants import utc
+from tidegate.config.rules.config_updates import Promote
 from tidegate.config_updates.rules.entry import EntryKind, EntryState, UpdateEntry
-from tidegate.config_updates.rules.environment import EnvironmentState, Landed
+from tidegate.config_updates.rules.environment import BY_HAND, EnvironmentState, Landed
 from tidegate.config_updates.rules.fan_in import TargetReport
 from tidegate.config_updates.rules.image_set import identity_of
+from tidegate.config_updates.rules.promotion import NextEnvironment, Promotion, Stage
 from tidegate.config_updates.rules.queue import JudgedCheck, OnAuto
 from tidegate.config_updates.rules.verdicts import Verdict
 
@@ -61,6 +63,11 @@ def config(wires):
     return wires.ports.config_updates
 
 
+def entries(config):
+    """Return the open entries."""
+    return list(config.entries(REPOSITORY, config.head(REPOSITORY).open).values())
+
+
 def test_one_look_tells_what_runs_where_since_when_and_what_is_on_its_way(config, browser):
     text = browser.get(PAGE).text
     assert "staging aaaaaaa" in text
@@ -68,6 +75,57 @@ def test_one_look_tells_what_runs_where_since_when_and_what_is_on_its_way(config
     assert "web aaaaaaa was bbbbbbb" in text
     assert "ccccccc" in text
     assert "check is running" in text
+
+
+def test_what_waits_for_a_person_is_shown_where_it_goes(config, browser):
+    state = config.environment(REPOSITORY, "shop", "staging")
+    config.save_environment(replace(state, complete=state.newest.identity, complete_at=AT))
+    after = NextEnvironment("production", Promote.MANUAL)
+    waits = Promotion(REPOSITORY, "landed", 1, "shop", "staging", "", (), 0, following=after, stage=Stage.AFTER)
+    config.save_promotion(replace(waits, reason="Somebody must promote it to production."))
+    production = browser.get(PAGE).text.partition("production ")[2]
+    assert "aaaaaaa Somebody must promote it to production." in production
+
+
+def test_the_commit_of_images_that_nobody_announced_is_that_of_their_tags(config, browser):
+    state = config.environment(REPOSITORY, "shop", "staging")
+    by_hand = replace(state.newest, app_sha="", kind=BY_HAND)
+    config.save_environment(replace(state, landed=(by_hand, *state.landed[1:])))
+    assert "staging aaaaaaa in" in browser.get(PAGE).text
+
+
+def test_the_applications_commit_is_linked(config, browser):
+    assert f'acme/shop/commit/{"a" * 40}"' in browser.get(PAGE).body
+
+
+def test_somebody_chooses_what_to_go_back_to(config, browser):
+    assert f'<option value="{sha(3)}">bbbbbbb' in browser.get(PAGE).body
+    what = {"action": "rollback", "set": "shop", "environment": "staging", "to": sha(3)}
+    assert browser.post_form(f"{PAGE}/act", csrf=browser.form_token(PAGE), **what).status == 303
+    (entry,) = (each for each in entries(config) if each.kind is EntryKind.ROLLBACK)
+    assert (entry.source_sha, entry.override) == (sha(3), None)
+
+
+def test_only_operators_let_a_rollback_pass_a_freeze(config, wires, browser):
+    what = {"action": "rollback", "set": "shop", "environment": "staging", "to": sha(3), "override": "Down."}
+    wires.forge.teams["acme/operators"] = {"somebody-else"}
+    assert 'name="override"' not in browser.get(PAGE).body
+    refused = browser.post_form(f"{PAGE}/act", csrf=browser.form_token(PAGE), **what)
+    assert (refused.status, len(entries(config))) == (403, 1)
+
+
+def test_an_operators_reason_lets_a_rollback_pass_a_freeze(config, browser):
+    what = {"action": "rollback", "set": "shop", "environment": "staging", "to": sha(3), "override": " Down. "}
+    assert 'name="override"' in browser.get(PAGE).body
+    assert browser.post_form(f"{PAGE}/act", csrf=browser.form_token(PAGE), **what).status == 303
+    (entry,) = (each for each in entries(config) if each.kind is EntryKind.ROLLBACK)
+    assert (entry.override.by, entry.override.reason) == ("reviewer", "Down.")
+
+
+def test_a_pause_has_a_reason(config, browser):
+    browser.post_form(f"{PAGE}/act", action="pause", reason="Incident.", csrf=browser.form_token(PAGE))
+    assert 'name="reason"' in browser.get(PAGE).body
+    assert "Incident." in browser.get(PAGE).text
 
 
 def test_texts_of_programs_are_escaped(config, browser):

@@ -96,7 +96,7 @@ class WebApplication:
         self.app.exception_handler([NotFoundError])(self._no_route)
         Api(ports, self._authorization, shapes).add_to(self.app)
         UpdatesApi(ports).add_to(self.app)
-        UpdatePages(ports, shapes, self._rendering).add_to(self.app)
+        UpdatePages(ports, self._authorization, shapes, self._rendering).add_to(self.app)
         Pages(ports, self._authorization, shapes, self._rendering).add_to(self.app)
         LogPages(ports, shapes, self._rendering).add_to(self.app)
         ChangePages(ports, shapes, self._rendering).add_to(self.app)

@@ -74,7 +74,9 @@ class Rule:
     def right_for(self, given: Mapping[str, str]) -> Right:
         """Return what a request demands: only operators override what is required."""
         overrides = (self.at_gate and given.get("decision") == "override") or (
-            self.operation is Operation.ROLL_BACK and bool(given.get("override", "").strip())
+            self.about is About.ENVIRONMENTS
+            and self.operated("", given).operation is Operation.ROLL_BACK
+            and bool(given.get("override", "").strip())
         )
         return Right.OPERATE if overrides else self.right
 

@@ -20,10 +20,13 @@ from tidegate.config_updates.rules.entry import EntryState
 from tidegate.config_updates.rules.promotion import Stage
 from tidegate.config_updates.rules.verdicts import Verdict
 from tidegate.config_updates.texts.check_run import subject
+from tidegate.config_updates.texts.promotion import waiting_text
 from tidegate.deploys.authorize import person_asking
+from tidegate.deploys.rules.locking import LONGEST_REASON
 from tidegate.ports import Ports
 from tidegate.rules.decision import Decision
 from tidegate.rules.permission import Permission
+from tidegate.web.authorization import Authorization
 from tidegate.web.refusals import ensure_done
 from tidegate.web.rendering import Rendering, see_other
 from tidegate.web.shapes import Shapes
@@ -54,14 +57,15 @@ STAGES: dict[Stage, str] = {
 #: Characters of an entry's id at most: DynamoDB refuses long keys.
 _LONGEST_ID = 40
 #: What the page says about what was just done.
-NOTICES = {"done": "Done. The queue continues within seconds."}
+NOTICES = {"done": "Done. This page shows what follows."}
 
 
 class UpdatePages:
     """Adds the routes of config updates to a resolver."""
 
-    def __init__(self, ports: Ports, shapes: Shapes, rendering: Rendering) -> None:
-        self._ports, self._shapes, self._rendering = ports, shapes, rendering
+    def __init__(self, ports: Ports, authorization: Authorization, shapes: Shapes, rendering: Rendering) -> None:
+        self._ports, self._authorization = ports, authorization
+        self._shapes, self._rendering = shapes, rendering
 
     def add_to(self, app: APIGatewayHttpResolver) -> None:
         """Register the routes."""
@@ -81,11 +85,13 @@ class UpdatePages:
             view=view,
             may_act=access.permission >= Permission.WRITE or view.current.loaded.policies is not None,
             may=partial(is_offered, asking, view.current),
+            may_override=self._authorization.operator(access.login, access.repository).done,
             entry_state=ENTRY_STATES,
             verdict=VERDICTS,
             stage=STAGES,
             subject=subject,
-            commit_url=lambda sha: self._shapes.commit_url(access.repository, sha),
+            waiting_text=waiting_text,
+            commit_url=lambda sha, of=access.repository: self._shapes.commit_url(of, sha),
             now=self._ports.clock.now(),
         )
 
@@ -100,7 +106,7 @@ class UpdatePages:
         ports = self._ports
 
         def text(given: dict[str, str], name: str) -> str:
-            return given.get(name, "").strip()
+            return given.get(name, "").strip()[:LONGEST_REASON]
 
         return {
             "pause": lambda where, given, by: pause_queue(ports, where, by, text(given, "reason")),
@@ -113,6 +119,12 @@ class UpdatePages:
                 ports, where, text(given, "set"), text(given, "environment"), by
             ),
             "rollback": lambda where, given, by: roll_back(
-                ports, where, text(given, "set"), text(given, "environment"), by, text(given, "to")
+                ports,
+                where,
+                text(given, "set"),
+                text(given, "environment"),
+                by,
+                text(given, "to"),
+                override=text(given, "override"),
             ),
         }

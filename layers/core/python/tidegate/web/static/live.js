@@ -13,7 +13,7 @@
     const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("main");
     const text = fresh.innerHTML;
     if (shown === null) shown = main.innerHTML;
-    const busy = main.contains(document.activeElement) && document.activeElement.matches("button, input");
+    const busy = main.contains(document.activeElement) && document.activeElement.matches("button, input, select");
     if (text === shown || busy) return Boolean(fresh.dataset.live);
     const boxes = () => [...main.querySelectorAll(".scroll, .picture, .output")];
     const places = boxes().map((one) => [one.scrollLeft, one.scrollTop]);
