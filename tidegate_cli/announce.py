@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as documents
+import re
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,6 +15,7 @@ from tidegate_cli.options import Json, Repository, Url, whole_number
 from tidegate_cli.problems import WrongUsage
 
 _MOST = 2**53 - 1
+_COMMIT = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")
 _Set = Annotated[str, typer.Option("--set", metavar="SET", help="The image set, as tidegate.yaml names it.")]
 _Sha = Annotated[
     str,
@@ -61,6 +63,10 @@ def announce(
     app_sha = sha or ci.commit()
     if not app_sha:
         raise WrongUsage("The commit is not known.", "Add --sha SHA, with the whole commit.")
+    if not _COMMIT.fullmatch(app_sha):
+        raise WrongUsage(
+            f"{app_sha!r} is no whole commit.", "Write its 40 or 64 characters, as git rev-parse shows them."
+        )
     body: dict[str, object] = {"images": _read(images), "run_url": run_url or ci.run_url()}
     if sequence is not None:
         body["sequence"] = sequence

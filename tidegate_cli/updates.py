@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 app = typer.Typer(cls=Group, no_args_is_help=True, help="Show and control the image sets of a config repository.")
 
+#: A commit, or the beginning of one that tells it.
+_COMMIT = re.compile("[0-9a-f]{7,64}")
 _Entry = Annotated[str, typer.Argument(metavar="ENTRY", help="The entry's id.")]
 _Set = Annotated[str, typer.Argument(metavar="SET", help="The image set.")]
 _MaybeSet = Annotated[str, typer.Option("--set", metavar="SET", help="The image set, if several have the environment.")]
@@ -51,7 +54,7 @@ def show_entry(
 
 @app.command(cls=Command, name="sets")
 def show_sets(repository: Repository, *, url: Url = None, person: Person = None, json: Json = False) -> None:
-    """Show the image sets: which commit is in which environment, since when, and how far its targets are."""
+    """Show the image sets: which commit is in which environment, since when, and what is on its way."""
     from tidegate_cli import lookup, screen, updates_presenter
 
     with open_client(url, person) as client:
@@ -144,6 +147,8 @@ def rollback(
     json: Json = False,
 ) -> None:
     """Go back to an earlier image set. It is tested like any other, and the set is held."""
+    if to and not _COMMIT.fullmatch(to):
+        raise WrongUsage(f"{to!r} is no commit.", f"tidegate updates sets {repository} --json lists them as `earlier`.")
     body = {key: value for key, value in (("to", to), ("override", override)) if value}
     _of_environment(repository, environment, image_set, "rollback", body, url=url, person=person, json=json)
 

@@ -143,6 +143,7 @@ def test_outside_of_ci_and_without_a_commit_or_images_nothing_is_sent(api, tideg
     for words, variables, exit_code, told in (
         ((images, "--sha", SHA), {}, 4, "id-token: write"),
         ((images,), {"TIDEGATE_CI_TOKEN": "t"}, 2, "--sha"),
+        ((images, "--sha", SHA[:10]), {"TIDEGATE_CI_TOKEN": "t"}, 2, "no whole commit"),
         ((str(bad), "--sha", SHA), {"TIDEGATE_CI_TOKEN": "t"}, 2, "no JSON object"),
         ((str(tmp_path / "none"), "--sha", SHA), {"TIDEGATE_CI_TOKEN": "t"}, 3, "none"),
         ((images, "--sha", SHA), {"TIDEGATE_CI_TOKEN": "a b"}, 2, "TIDEGATE_CI_TOKEN"),
@@ -204,6 +205,13 @@ def test_an_entry_is_shown_or_where_to_find_one(api, tidegate):
     for words in (("show",), ("evict",), ("retry",)):
         result = tidegate("updates", *words, "acme/config", "none")
         assert (result.exit_code, "tidegate updates queue acme/config" in result.output) == (3, True)
+
+
+def test_a_rollback_to_what_is_no_commit_is_told_before_anything_is_sent(api, tidegate):
+    for given in ("main", "1234", "x" * 40):
+        result = tidegate("updates", "rollback", "acme/config", "production", "--to", given)
+        assert (result.exit_code, f"'{given}' is no commit" in " ".join(result.output.split())) == (2, True)
+    assert not api.asked
 
 
 def test_sets_are_shown_with_what_is_where(api, tidegate):
