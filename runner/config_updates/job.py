@@ -22,7 +22,8 @@ from tidegate.vcs.git.environment import authorization
 
 
 def run_replay(tools: Tools, taken: TakenJob) -> dict[str, Any]:
-    """Replay, store the bundle of the new commits, if there are any, and the result; return the job's id.
+    """Replay, store the bundle of the new commits, if there are any, and the result; return the job's id and the
+    SHA-256 of the result.
 
     No engine is looked for, and no role is assumed. Raise RunnerFault and Interrupted.
     """
@@ -35,10 +36,12 @@ def run_replay(tools: Tools, taken: TakenJob) -> dict[str, Any]:
         if replayed.tip != order.base:
             with bundle.open("rb") as content:
                 tools.aws.put_object(tools.settings.bucket, bundle_key(job.id), content)
-        tools.aws.put_object(tools.settings.bucket, result_key(job.id), result_text(replayed), "application/json")
+        digest = tools.aws.put_object(
+            tools.settings.bucket, result_key(job.id), result_text(replayed), "application/json"
+        )
     except (AwsError, OSError) as error:
         raise RunnerFault(f"The new commits cannot be stored: {error}. Nothing was pushed.") from error
-    return {"job": job.id}
+    return {"job": job.id, "result": digest}
 
 
 def _order(tools: Tools, job: Job) -> Replay:

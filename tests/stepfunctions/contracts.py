@@ -51,7 +51,7 @@ CONTRACTS: dict[str, tuple[type[BaseModel], type[BaseModel] | None]] = {
     "fail_promotion": (updates.FailPromotion, None),
 }
 #: What answers the token of a job.
-BY_TOKEN = {"Apply": messages.ApplyResult}
+BY_TOKEN = {"Apply": messages.ApplyResult, "Run the repository's commands": updates.ReplayMade}
 #: Errors that runners report by name, and the one that is reported for a runner that died.
 REPORTED = {fault.error for fault in vars(faults).values() if isinstance(fault, type) and hasattr(fault, "error")}
 STOPPED = "RunnerStopped"

@@ -142,7 +142,7 @@ PLAIN: dict[str, dict[str, Answer]] = {
         "Apply the image set": BEGUN,
         "Evict the lowest failed entry and replay the rest": BEGUN,
         "Start a runner for the repository's commands": STARTED,
-        "Run the repository's commands": {"job": "job-1"},
+        "Run the repository's commands": {"job": "job-1", "result": "0" * 64},
         "Push the auto branch": {"moved": True, "reason": ""},
         "Record that the replay failed": {},
         "Push the commits below the failed one by themselves": {"moved": True, "reason": ""},

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from tests.unit.config_updates.worker import BEGAN, CONFIG, Worker
+from tests.unit.config_updates.worker import BEGAN, CONFIG, Worker, dying_after_the_push
 from tidegate.aws.records import pack, to_item
 from tidegate.config.rules.config_updates import RequiredCheck
 from tidegate.config_updates.adapters.replays import result_text
 from tidegate.config_updates.hold import hold_set, release_set
 from tidegate.config_updates.pause import pause_queue
 from tidegate.config_updates.queue.begin_replay import begin_replay
-from tidegate.config_updates.queue.push_replay import UnexpectedResult, push_replay
+from tidegate.config_updates.queue.push_replay import UnexpectedResult
 from tidegate.config_updates.queue.wake_worker import wake_worker
 from tidegate.config_updates.read_configuration import current_updates
 from tidegate.config_updates.rules.entry import EntryState
@@ -30,7 +30,7 @@ from tidegate.config_updates.rules.queue import (
 )
 from tidegate.config_updates.rules.replay import Outcome, Replayed, State, result_key
 from tidegate.config_updates.rules.verdicts import Verdict
-from tidegate.messages.config_updates import BeginReplay, PushReplay
+from tidegate.messages.config_updates import BeginReplay
 from tidegate.ports import KnownRepository
 from tidegate.vcs.rules.check_report import Source
 
@@ -52,10 +52,41 @@ def test_a_result_that_names_other_commits_than_the_pushed_ones_is_refused(
     of_worker = {"repository": CONFIG, "execution": worker.execution}
     begun = begin_replay(worker.ports, BeginReplay(**of_worker))
     worker.run(begun.job)
-    worker.ports.artifacts.put(result_key(begun.job), result_text(forged(entry)))
+    worker.tell(begun.job, forged(entry))
     with pytest.raises(UnexpectedResult):
-        push_replay(worker.ports, PushReplay(**of_worker))
+        worker.push()
     assert worker.at("auto") == ""
+
+
+def forge(worker: Worker, job: str, entry: str) -> None:
+    """Write as the runner of another job: its role may write the results of all replays."""
+    forged = Replayed("c1", (Outcome(entry, State.FAILED), Outcome(worker.head.open[1], State.COMMITTED, "c1")))
+    worker.ports.artifacts.put(result_key(job), result_text(forged))
+
+
+def test_the_runner_of_another_job_can_replace_no_result(worker: Worker) -> None:
+    first, _ = worker.announce(1), worker.announce(2)
+    worker.claim()
+    begun = begin_replay(worker.ports, BeginReplay(repository=CONFIG, execution=worker.execution))
+    worker.run(begun.job)
+    forge(worker, begun.job, first)
+    with pytest.raises(UnexpectedResult):
+        worker.push()
+    assert worker.at("auto") == ""
+
+
+def test_after_a_crash_the_result_of_another_jobs_runner_is_not_believed(worker: Worker) -> None:
+    first, second = worker.announce(1), worker.announce(2)
+    worker.claim()
+    begun = begin_replay(worker.ports, BeginReplay(repository=CONFIG, execution=worker.execution))
+    worker.run(begun.job, same=(second,))
+    with dying_after_the_push(worker.branches):
+        worker.push()
+    assert worker.at("auto") == "c1"
+    forge(worker, begun.job, first)
+    worker.claim()
+    assert worker.head.stack == ()
+    assert worker.state(first) is EntryState.QUEUED
 
 
 def test_a_result_whose_commits_nobody_pushed_is_not_believed_after_a_crash(worker: Worker) -> None:
@@ -168,8 +199,8 @@ def test_what_a_runner_or_a_person_says_is_cut(worker: Worker) -> None:
     worker.claim()
     begun = begin_replay(worker.ports, BeginReplay(repository=CONFIG, execution=worker.execution))
     outcome = Outcome(entry, State.FAILED, reason="r" * 10**6, last_lines="l" * 10**6)
-    worker.ports.artifacts.put(result_key(begun.job), result_text(Replayed("m1", (outcome,))))
-    push_replay(worker.ports, PushReplay(repository=CONFIG, execution=worker.execution))
+    worker.tell(begun.job, Replayed("m1", (outcome,)))
+    worker.push()
     assert len(worker.ports.config_updates.entry(CONFIG, entry).reason) < 5000
     pause_queue(worker.ports, CONFIG, "operator", "p\n" * 10**5)
     hold_set(worker.ports, CONFIG, "shop", "operator", "h" * 10**5)

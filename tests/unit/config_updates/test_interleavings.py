@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -12,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from tests.fakes import MemoryClock, MemoryForge
 from tests.fakes.config_updates import MemoryConfigBranches
 from tests.fakes.ports import memory_ports
-from tests.unit.config_updates.worker import BEGAN, CONFIG, FILE
+from tests.unit.config_updates.worker import BEGAN, CONFIG, FILE, dying_after_the_push
 from tidegate.config_updates.adapters.replays import result_text
 from tidegate.config_updates.announce import announce_images
 from tidegate.config_updates.evict import evict_entry
@@ -212,18 +214,15 @@ class ConfigRepositoryMachine(RuleBasedStateMachine):
         return claim_update(self.ports, claim)
 
     def _replay(self, of_worker: Mapping[str, str], dies: str) -> None:
-        begun = begin_replay(self.ports, BeginReplay(**of_worker))
+        begun, result = begin_replay(self.ports, BeginReplay(**of_worker)), ""
         if begun.commands:
-            tip = self._make(begun.job)
-            if dies == "after the push":
-                replaying = self._head.replaying
-                assert replaying is not None
-                self.repository.move(CONFIG, "auto", replaying.auto, tip)
-        if not dies:
-            push_replay(self.ports, PushReplay(**of_worker))
+            result = self._make(begun.job)
+        if dies != "after the job":
+            with dying_after_the_push(self.repository) if dies else nullcontext():
+                push_replay(self.ports, PushReplay(**of_worker, result=result))
 
     def _make(self, job: str) -> str:
-        """Make the commits as a runner does; return the highest one."""
+        """Make the commits as a runner does; return the digest of their result."""
         replaying = self._head.replaying
         assert replaying is not None
         tip, outcomes = replaying.base, list[Outcome]()
@@ -234,9 +233,10 @@ class ConfigRepositoryMachine(RuleBasedStateMachine):
             else:
                 tip = self.repository.commit(tip, images, entry)
                 outcomes.append(Outcome(entry, State.COMMITTED, tip))
-        self.ports.artifacts.put(result_key(job), result_text(Replayed(tip, tuple(outcomes))))
+        text = result_text(Replayed(tip, tuple(outcomes)))
+        self.ports.artifacts.put(result_key(job), text)
         self.ports.artifacts.put(bundle_key(job), b"bundle")
-        return tip
+        return hashlib.sha256(text).hexdigest()
 
     # What always holds
 

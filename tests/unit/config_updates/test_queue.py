@@ -11,7 +11,7 @@ import pytest
 
 from tests.fakes import MemoryEventPublisher
 from tests.fakes.config_updates import MemoryUpdateWorkflows
-from tests.unit.config_updates.worker import BEGAN, CONFIG, FILE, Worker
+from tests.unit.config_updates.worker import BEGAN, CONFIG, FILE, Worker, dying_after_the_push
 from tidegate.config_updates.adapters.replays import read_order
 from tidegate.config_updates.queue.begin_replay import begin_replay
 from tidegate.config_updates.queue.claim_update import claim_update
@@ -326,7 +326,7 @@ def test_case_35_a_default_branch_that_always_moves_is_told_and_what_passes_land
         told.append(claimed.outrun)
         begun = begin_replay(worker.ports, BeginReplay(repository=CONFIG, execution=worker.execution))
         worker.run(begun.job)
-        push_replay(worker.ports, PushReplay(repository=CONFIG, execution=worker.execution))
+        worker.push()
     assert told == [0, 0, 0, 3, 4]
     worker.checked(entry, "success")
     assert worker.until_waiting() == ["land"]
@@ -345,7 +345,7 @@ def test_a_lease_that_is_lost_at_the_push_is_planned_anew(worker: Worker, left: 
     worker.branches.heads.pop("auto")
     if left:
         worker.branches.heads["auto"] = left
-    assert not push_replay(worker.ports, PushReplay(**of_worker)).moved
+    assert not worker.push().moved
     assert worker.at("auto") == left
     if left:
         assert worker.until_waiting() == []
@@ -362,7 +362,7 @@ def test_a_default_branch_that_moves_while_commits_are_made_is_followed(worker: 
     worker.claim()
     worker.run(begin_replay(worker.ports, BeginReplay(**of_worker)).job)
     worker.branches.heads["main"] = worker.put("m2", staging="first", production="first")
-    assert push_replay(worker.ports, PushReplay(**of_worker)).moved
+    assert worker.push().moved
     assert worker.until_waiting() == ["align"]
     worker.checked(entry, "success")
     assert worker.until_waiting() == ["land"]
@@ -503,7 +503,7 @@ def test_case_38_a_crash_after_the_push_is_repaired_by_the_repeated_step(worker:
     begun = begin_replay(worker.ports, BeginReplay(**of_worker))
     worker.run(begun.job)
     worker.branches.heads["auto"] = "c1"  # The push had arrived; the call died before it was recorded.
-    assert push_replay(worker.ports, PushReplay(**of_worker)).moved
+    assert worker.push().moved
     assert [each.sha for each in worker.head.stack] == ["c1"]
 
 
@@ -512,7 +512,9 @@ def test_case_38_a_worker_that_died_after_the_push_is_continued_by_the_next_one(
     worker.claim()
     begun = begin_replay(worker.ports, BeginReplay(repository=CONFIG, execution=worker.execution))
     worker.run(begun.job)
-    worker.branches.heads["auto"] = "c1"
+    with dying_after_the_push(worker.branches):
+        worker.push()
+    assert worker.at("auto") == "c1"
     assert worker.until_waiting() == []
     assert [(each.entry, each.sha) for each in worker.head.stack] == [(entry, "c1")]
 

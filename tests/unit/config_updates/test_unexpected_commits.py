@@ -6,9 +6,8 @@ import pytest
 
 from tests.unit.config_updates.worker import CONFIG
 from tidegate.config_updates.queue.begin_replay import begin_replay
-from tidegate.config_updates.queue.push_replay import push_replay
 from tidegate.config_updates.rules.entry import EntryState
-from tidegate.messages.config_updates import BeginReplay, PushReplay
+from tidegate.messages.config_updates import BeginReplay
 from tidegate.rules.errors import UnexpectedCommits
 
 
@@ -25,6 +24,6 @@ def test_commits_that_are_not_the_expected_ones_leave_the_queue_as_it_was(worker
     before, at = worker.head, worker.at(worker.head.auto_branch)
     monkeypatch.setattr(worker.branches, "push", refuse_push)
     with pytest.raises(UnexpectedCommits):
-        push_replay(worker.ports, PushReplay(**of_worker))
-    assert (worker.head, worker.state(entry)) == (before, EntryState.QUEUED)
+        worker.push()
+    assert (worker.head.stack, worker.state(entry)) == (before.stack, EntryState.QUEUED)
     assert worker.at(before.auto_branch) == at

@@ -8,7 +8,6 @@ from datetime import timedelta
 import pytest
 
 from tests.unit.config_updates.worker import BEGAN, CONFIG, Worker
-from tidegate.config_updates.adapters.replays import result_text
 from tidegate.config_updates.queue.begin_replay import begin_replay
 from tidegate.config_updates.queue.claim_update import claim_update
 from tidegate.config_updates.queue.close_worker import (
@@ -23,7 +22,7 @@ from tidegate.config_updates.queue.wait_for_update import wait_for_update
 from tidegate.config_updates.queue.wake_worker import ensure_worker, wake_worker
 from tidegate.config_updates.rules.entry import EntryState
 from tidegate.config_updates.rules.queue import MOST_ROUNDS
-from tidegate.config_updates.rules.replay import Replayed, result_key
+from tidegate.config_updates.rules.replay import Replayed
 from tidegate.messages.config_updates import (
     BeginReplay,
     ClaimUpdate,
@@ -111,9 +110,9 @@ def begun(worker: Worker) -> str:
 
 def test_a_result_that_does_not_fit_the_order_is_not_pushed(worker):
     job = begun(worker)
-    worker.ports.artifacts.put(result_key(job), result_text(Replayed("c9", ())))
+    worker.tell(job, Replayed("c9", ()))
     with pytest.raises(UnexpectedResult):
-        push_replay(worker.ports, PushReplay(**of_worker(worker)))
+        worker.push()
     assert worker.branches.moves == []
     finish_replay(worker.ports, worker.head)
     assert worker.head.replaying is None
@@ -130,16 +129,16 @@ def test_a_replay_without_a_result_is_made_again(worker):
 
 def test_a_replay_that_was_recorded_meanwhile_is_recorded_once(worker, monkeypatch):
     worker.run(begun(worker))
-    push, execution = worker.branches.push, worker.execution
+    push = worker.branches.push
 
     def push_twice(*args: object) -> object:
         moved = push(*args)
         monkeypatch.setattr(worker.branches, "push", push)
-        push_replay(worker.ports, PushReplay(repository=CONFIG, execution=execution))
+        worker.push()
         return moved
 
     monkeypatch.setattr(worker.branches, "push", push_twice)
-    assert push_replay(worker.ports, PushReplay(**of_worker(worker))).moved
+    assert worker.push().moved
     assert [each.sha for each in worker.head.stack] == ["c1"]
 
 

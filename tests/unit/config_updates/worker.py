@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from typing import Any
+from unittest.mock import patch
 
 from tests.fakes import MemoryClock, MemoryEventPublisher, MemoryForge, MemoryWorkflows
 from tests.fakes.config_updates import MemoryConfigBranches
@@ -20,6 +25,7 @@ from tidegate.config_updates.rules.queue import UpdateHead
 from tidegate.config_updates.rules.replay import Outcome, Replayed, State, bundle_key, result_key
 from tidegate.messages.config_updates import (
     BeginReplay,
+    BranchMoved,
     ClaimUpdate,
     LandUpdate,
     PushReplay,
@@ -43,6 +49,29 @@ config_updates:
 BEGAN = utc("2026-11-27T10:00")
 
 
+class _DiedError(Exception):
+    """A step that died."""
+
+
+@contextmanager
+def dying_after_the_push(branches: MemoryConfigBranches) -> Iterator[None]:
+    """Let a step die as soon as the auto branch has moved."""
+
+    def dies_after(move: Any) -> Any:
+        def moved(*where: Any) -> None:
+            move(*where)
+            raise _DiedError
+
+        return moved
+
+    with (
+        patch.object(branches, "push", dies_after(branches.push)),
+        patch.object(branches, "move", dies_after(branches.move)),
+        suppress(_DiedError),
+    ):
+        yield
+
+
 @dataclass
 class Worker:
     """One config repository and the worker of its queue. Commits are counted: c1, c2 …"""
@@ -55,6 +84,7 @@ class Worker:
     publisher: MemoryEventPublisher
     made: int = 0
     files: bytes = FILE
+    result: str = ""
     trail: list[str] = field(default_factory=list)
 
     @property
@@ -105,10 +135,10 @@ class Worker:
         claimed = self.claim()
         of_worker = {"repository": CONFIG, "execution": self.execution}
         if claimed.step in {"align", "apply", "evict"}:
-            begun = begin_replay(self.ports, BeginReplay(**of_worker))
+            begun, self.result = begin_replay(self.ports, BeginReplay(**of_worker)), ""
             if begun.commands:
                 self.run(begun.job, fails, same, undone)
-            push_replay(self.ports, PushReplay(**of_worker))
+            self.push()
         elif claimed.step == "test":
             push_untested(self.ports, PushUntested(**of_worker, commits=claimed.untested))
         elif claimed.step == "land":
@@ -130,8 +160,18 @@ class Worker:
                 self.made += 1
                 tip = self.put(f"c{self.made}", staging=f"images of {each}")
                 outcomes.append(Outcome(each, State.COMMITTED, tip))
-        self.ports.artifacts.put(result_key(job), result_text(Replayed(tip, tuple(outcomes))))
+        self.tell(job, Replayed(tip, tuple(outcomes)))
         self.ports.artifacts.put(bundle_key(job), b"bundle")
+
+    def tell(self, job: str, replayed: Replayed) -> None:
+        """Store a result, and answer with its digest, as a runner does."""
+        text = result_text(replayed)
+        self.ports.artifacts.put(result_key(job), text)
+        self.result = hashlib.sha256(text).hexdigest()
+
+    def push(self) -> BranchMoved:
+        """Push what the last runner told, if there was any."""
+        return push_replay(self.ports, PushReplay(repository=CONFIG, execution=self.execution, result=self.result))
 
     def until_waiting(self) -> list[str]:
         """Carry out steps until the worker waits; return them."""

@@ -54,8 +54,17 @@ class ReplayBegun(Message):
     size: TaskSize | None = None
 
 
+class ReplayMade(Message):
+    """The runner's answer: ``result`` is the SHA-256 of what it stored about each entry."""
+
+    job: str
+    result: str
+
+
 class PushReplay(OfWorker):
-    """Moves the auto branch to what the replay has made."""
+    """Moves the auto branch to what the replay has made; ``result`` is empty where no runner was needed."""
+
+    result: str = Field(default="", pattern=r"^([0-9a-f]{64})?$")
 
 
 class FailReplay(OfWorker):

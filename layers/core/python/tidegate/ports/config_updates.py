@@ -140,8 +140,8 @@ class Replays(Protocol):
     def keep_order(self, job: str, order: Replay) -> Artifact:
         """Store what a job is to replay, and return where."""
 
-    def result(self, job: str) -> Replayed:
-        """Return what became of it. Raise NotFound if the runner has not come to its end."""
+    def result(self, job: str, sha256: str) -> Replayed | None:
+        """Return what became of it, None if what is stored has another SHA-256. Raise NotFound if nothing is."""
 
     def bundle(self, job: str) -> bytes:
         """Return the new commits as git's bundle. Raise NotFound."""

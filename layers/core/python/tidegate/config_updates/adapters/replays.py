@@ -22,8 +22,9 @@ class StoredReplays:
         self._artifacts.put(order_key(job), text)
         return Artifact(order_key(job), hashlib.sha256(text).hexdigest())
 
-    def result(self, job: str) -> Replayed:
-        return read_result(self._artifacts.get(result_key(job)))
+    def result(self, job: str, sha256: str) -> Replayed | None:
+        text = self._artifacts.get(result_key(job))
+        return read_result(text) if hashlib.sha256(text).hexdigest() == sha256 else None
 
     def bundle(self, job: str) -> bytes:
         return self._artifacts.get(bundle_key(job))

@@ -45,7 +45,7 @@ def push_replay(ports: Ports, message: PushReplay) -> BranchMoved:
     Raise UnexpectedResult and UnexpectedCommits if the runner made something else, ForgeUnavailable, and Conflict after
     repeated concurrent writes: call again then.
     """
-    head = ports.config_updates.head(message.repository)
+    head = deciding_again(lambda: _kept(ports, message))
     if head.replaying is None or not works_here(head, message.execution):
         return BranchMoved(moved=False, reason="Another execution works on this queue.")
     replayed = _result(ports, head.replaying)
@@ -54,6 +54,15 @@ def push_replay(ports: Ports, message: PushReplay) -> BranchMoved:
     if moved.done:
         return BranchMoved(moved=True, reason="The branch is at the new commits.")
     return BranchMoved(moved=False, reason=moved.reason or "Somebody else has moved the branch meanwhile.")
+
+
+def _kept(ports: Ports, message: PushReplay) -> UpdateHead:
+    """Keep which result is the replay's before anything moves, and return the head."""
+    head = ports.config_updates.head(message.repository)
+    replaying = head.replaying
+    if replaying is None or not works_here(head, message.execution) or replaying.result == message.result:
+        return head
+    return ports.config_updates.commit(head, replace(head, replaying=replace(replaying, result=message.result)))
 
 
 def finish_replay(ports: Ports, head: UpdateHead) -> None:
@@ -74,10 +83,16 @@ def finish_replay(ports: Ports, head: UpdateHead) -> None:
 
 
 def _result(ports: Ports, replaying: Replaying) -> Replayed:
-    """Return what became of the entries: of all, or of the first ones if the time did not suffice."""
+    """Return what became of the entries: of all, or of the first ones if the time did not suffice.
+
+    Every replay's runner may write every replay's result: only the one whose digest its own runner told counts. It
+    names the commits, and these bind all that the bundle brings.
+    """
     if not replaying.entries:
         return Replayed(replaying.base, ())
-    replayed = ports.replays.result(replaying.job)
+    replayed = ports.replays.result(replaying.job, replaying.result)
+    if replayed is None:
+        raise UnexpectedResult(replaying.job)
     names = tuple(each.id for each in replayed.outcomes)
     shas = [each.sha for each in replayed.outcomes if each.state is State.COMMITTED]
     if names != replaying.entries[: len(names)] or replayed.tip != [replaying.base, *shas][-1]:

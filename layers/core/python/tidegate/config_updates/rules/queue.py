@@ -89,7 +89,8 @@ class Replaying:
     """A replay in progress: its job, why, on which commit of the default branch, and where the auto branch must be.
 
     ``upon`` are the entries that stay as they are on the auto branch, ``entries`` those that are made, from the lowest;
-    ``evicted`` and ``superseded`` are left out.
+    ``evicted`` and ``superseded`` are left out. ``result`` is the SHA-256 of the stored result, as its own runner told
+    it; it is kept before the branch moves, so that a worker that goes on after a crash believes no other one.
     """
 
     job: str
@@ -101,6 +102,7 @@ class Replaying:
     upon: tuple[str, ...] = ()
     evicted: str = ""
     superseded: tuple[str, ...] = ()
+    result: str = ""
 
 
 @dataclass(frozen=True, slots=True)
