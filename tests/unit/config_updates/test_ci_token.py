@@ -132,7 +132,7 @@ def test_a_run_for_a_pull_request_announces_nothing_although_it_names_its_base(e
         verified({**GITHUB, "event_name": event})
 
 
-@pytest.mark.parametrize("event", ["merge_request_event", "external_pull_request_event"])
+@pytest.mark.parametrize("event", ["merge_request_event", "external_pull_request_event", "parent_pipeline"])
 def test_a_merge_requests_pipeline_announces_nothing_although_its_source_branch_is_called_main(event):
     with pytest.raises(CiRunRefused, match=event):
         verified({**GITLAB, "pipeline_source": event}, gitlab=True)

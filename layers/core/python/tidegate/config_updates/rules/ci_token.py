@@ -17,8 +17,10 @@ from typing import Any
 from tidegate.rules.errors import TidegateError, quoted
 
 _BRANCH = "refs/heads/"
-#: Parts of events of changes that are not merged: GitHub's pull_request_target, GitLab's external_pull_request_event.
-_UNMERGED = ("pull_request", "merge_request")
+#: Parts of events of changes that are not merged: GitHub's pull_request_target, GitLab's external_pull_request_event. A
+#: child pipeline does not tell whether its parent is of a merge request, whose source branch it names then
+#: (gitlab.com/gitlab-org/gitlab/-/merge_requests/23884 and issues/548165).
+_UNMERGED = ("pull_request", "merge_request", "parent_pipeline")
 #: Fits the trailer of a commit.
 _LONGEST_NUMBER = 18
 
@@ -123,7 +125,8 @@ def check_run(run: CiRun, branches: Sequence[str], app_sha: str) -> None:
     """
     if any(each in run.event for each in _UNMERGED):
         raise CiRunRefused(
-            f"The run was started by {quoted(run.event)}. Announce in a run for the branch, after the merge."
+            f"The run was started by {quoted(run.event)}. Announce in a run for the branch, after the merge; "
+            "on GitLab, not in a child pipeline."
         )
     if not run.branch or not any(fnmatchcase(run.branch, each) for each in branches):
         raise CiRunRefused(
