@@ -194,8 +194,15 @@ def test_reports_of_one_commit_are_ordered_by_their_operations(staging, wires):
     assert report("failed", "two", 4) == 200
     (kept,) = wires.config_updates.environment(REPOSITORY, "shop", "staging").reports
     assert (kept.succeeded, kept.operation_id) == (True, "two")
-    naive = {"config_sha": HEAD, "result": "succeeded", "finished_at": "2026-03-02T09:00:00"}
-    assert staging.post_json(f"{STAGING}/deployed", naive).status == 422
+
+
+@pytest.mark.parametrize(
+    "at", ["2026-03-02T09:00:00", "9999-12-31T23:59:59-23:59", "0001-01-01T00:00:00+23:59", "yesterday"]
+)
+def test_a_report_tells_its_end_as_an_instant_that_can_be_stored(staging, wires, at):
+    report = {"config_sha": HEAD, "result": "succeeded", "finished_at": at}
+    assert staging.post_json(f"{STAGING}/deployed", report).status == 422
+    assert wires.config_updates.environment(REPOSITORY, "shop", "staging").reports == ()
 
 
 def test_an_entry_is_shown_evicted_and_retried(entry, reviewer, reader):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 
 from tidegate.config.rules.config_updates import Environment, Promote
 from tidegate.config_updates.get_entries import EntryView, EnvironmentView, QueueView, SetView
@@ -17,6 +17,7 @@ from tidegate.config_updates.rules.image_set import MOST_SERVICES
 from tidegate.config_updates.rules.queue import Hold, Pause
 from tidegate.config_updates.rules.verdicts import Verdict
 from tidegate.config_updates.texts.promotion import waiting_text
+from tidegate.rules.timestamp import timestamp_from
 from tidegate.web.models import Shown, Timestamp
 
 _NAME = r"^[A-Za-z0-9]([A-Za-z0-9_.-]{0,98}[A-Za-z0-9])?$"
@@ -70,7 +71,7 @@ class ReportGiven(Given):
         max_length=200,
         description="The target's own id of this deployment: a second report of the same one changes nothing",
     )
-    finished_at: AwareDatetime | None = Field(
+    finished_at: Annotated[AwareDatetime, AfterValidator(timestamp_from)] | None = Field(
         default=None,
         description="When it ended, by the target's clock. It orders reports of one commit; others are ordered by "
         "their commits",
