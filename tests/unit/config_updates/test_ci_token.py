@@ -94,16 +94,16 @@ def test_a_stranger_is_not_told_what_is_wrong_with_a_repository(configuration):
     assert len(set(told)) == 1
 
 
-def test_a_stranger_that_asks_again_costs_no_calls_of_the_app():
-    ports = updates_ports(ci_tokens=MemoryCiTokens({"token": {**GITHUB, "repository": "evil/shop"}}))
-    unknown = {}
-    for image_set in ("shop", "none"):
+def test_strangers_that_ask_again_from_many_repositories_cost_no_calls_of_the_app():
+    ports, known = updates_ports(), {}
+    for stranger, image_set in (("evil/shop", "shop"), ("evil/shop", "none"), ("evil/another", "shop")):
+        ports.ci_tokens.tokens["token"] = {**GITHUB, "repository": stranger}
         with pytest.raises(CiRunRefused):
-            verify_announcer(ports, "token", REPOSITORY, image_set, APP_SHA, unknown)
+            verify_announcer(ports, "token", REPOSITORY, image_set, APP_SHA, known)
         ports.config_branches.heads.clear()
     ports.ci_tokens.tokens["token"] = GITHUB
     with pytest.raises(ForgeUnavailable):
-        verify_announcer(ports, "token", REPOSITORY, "shop", APP_SHA, unknown)
+        verify_announcer(ports, "token", REPOSITORY, "shop", APP_SHA, known)
 
 
 def test_who_corrects_the_file_can_announce_a_minute_later_although_ci_asks_again_before():

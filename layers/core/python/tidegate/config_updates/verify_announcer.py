@@ -18,25 +18,25 @@ from tidegate.config_updates.rules.refusals import NoConfigUpdates
 from tidegate.ports import Ports
 from tidegate.rules.errors import ForgeRefused, InvalidConfiguration, NotFound
 
-#: Whose CI announces nothing to which repository, as was found out lately.
-UnknownAnnouncers = MutableMapping[tuple[str, str], bool]
+#: Whose CI announces to a repository, in lower case, as was found out lately.
+KnownAnnouncers = MutableMapping[str, frozenset[str]]
 
 
 def verify_announcer(
-    ports: Ports, token: str, repository: str, image_set: str, app_sha: str, unknown: UnknownAnnouncers
+    ports: Ports, token: str, repository: str, image_set: str, app_sha: str, known: KnownAnnouncers
 ) -> CiRun:
     """Return the run that a token belongs to. Raise InvalidCiToken, ForgeUnavailable; CiRunRefused if it may not.
 
-    Everybody on GitHub gets a valid token for their own repository. ``unknown`` remembers those that announce
-    nothing here, so that nobody uses up the App's calls with them.
+    Everybody on GitHub gets valid tokens for repositories of their own, as many as they like. ``known`` remembers who
+    announces, so that all others together cannot use up the App's calls.
     """
     run = run_of(ports.ci_tokens.claims(token), gitlab=ports.ci_tokens.gitlab)
-    who = run.repository.lower(), repository
-    sets = () if who in unknown else _sets(ports, repository)
-    of_it = [each for each in sets if each.app.repository.lower() == run.repository.lower()]
+    who = run.repository.lower()
+    sets = _sets(ports, repository) if who in known.get(repository, (who,)) else ()
+    of_it = [each for each in sets if each.app.repository.lower() == who]
     if not of_it:
         # A repeated request does not make the time longer: whoever corrects the file can announce soon.
-        unknown.setdefault(who, True)
+        known.setdefault(repository, frozenset(each.app.repository.lower() for each in sets))
         raise UnknownAnnouncer(run, repository, image_set)
     announcer = next((each.app for each in of_it if each.name == image_set), None)
     if announcer is None:

@@ -26,7 +26,7 @@ from tidegate.config_updates.rules.answers import EntryDecision
 from tidegate.config_updates.rules.flux import read_flux_event
 from tidegate.config_updates.rules.queue import waits_for
 from tidegate.config_updates.target_tokens import is_target_token, make_target_token
-from tidegate.config_updates.verify_announcer import UnknownAnnouncers, verify_announcer
+from tidegate.config_updates.verify_announcer import KnownAnnouncers, verify_announcer
 from tidegate.ports import Ports
 from tidegate.rules.decision import Decision
 from tidegate.web.api import NameInPath, OwnerInPath, described
@@ -80,7 +80,7 @@ class UpdatesApi:
 
     def __init__(self, ports: Ports) -> None:
         self._ports = ports
-        self._unknown: UnknownAnnouncers = TTLCache(REMEMBERED, REMEMBERED_SECONDS, ports.monotonic)
+        self._announcers: KnownAnnouncers = TTLCache(REMEMBERED, REMEMBERED_SECONDS, ports.monotonic)
 
     def add_to(self, app: APIGatewayHttpResolver) -> None:
         """Register the routes."""
@@ -92,7 +92,7 @@ class UpdatesApi:
         self._environments(app)
 
     def _announcements(self, app: APIGatewayHttpResolver) -> None:
-        ports, unknown = self._ports, self._unknown
+        ports, known = self._ports, self._announcers
         answers = described(202, "It is in the queue", AnnouncedModel, 403, 404, 409, 413)
         answers[200] = {**answers[202], "description": "It was announced before, with the same images"}
 
@@ -112,7 +112,7 @@ class UpdatesApi:
             given: Annotated[_Announcement, Body()],
         ) -> Response[AnnouncedModel]:
             repository = _repository(owner, name)
-            run = verify_announcer(ports, _token(app), repository, image_set, app_sha, unknown)
+            run = verify_announcer(ports, _token(app), repository, image_set, app_sha, known)
             asked = given if isinstance(given, AnnouncementGiven) else AnnouncementGiven(images=given)
             images = {service: image.model_dump() for service, image in asked.images.items()}
             sequence = run.number if asked.sequence is None else asked.sequence
