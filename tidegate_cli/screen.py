@@ -87,11 +87,11 @@ def show(document: Any, view: RenderableType, *, json: bool) -> None:
 
 
 def say(text: str, document: Any, *, json: bool) -> None:
-    """Print the JSON document for scripts, or a sentence for people."""
+    """Print the JSON document for scripts, or sentences for people, harmless: they may quote what others wrote."""
     if json:
         print_json(document)
     else:
-        typer.echo(text)
+        typer.echo("\n".join(map(plain, text.split("\n"))))
 
 
 def note(text: str) -> None:

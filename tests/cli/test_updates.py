@@ -253,6 +253,17 @@ def test_operators_control_the_queue(api, tidegate, words, path, body):
     assert tidegate("updates", words[0], "acme/config", *words[1:]).exit_code == 1
 
 
+def test_what_somebody_wrote_does_nothing_to_the_terminal(api, tidegate, images):
+    hostile = "It waits until somebody releases shop, which operator holds: \x1b]0;owned\x07."
+    api.answers[f"POST {BASE}/entries/e1/retry"] = {"message": hostile}
+    api.answers[PUT] = {**ANNOUNCED, "message": hostile}
+    announced = tidegate(
+        "announce", "acme/config", "--set", "shop", "--images", images, "--sha", SHA, TIDEGATE_CI_TOKEN="t"
+    )
+    for result in (announced, tidegate("updates", "retry", "acme/config", "e1")):
+        assert (result.exit_code, "\x1b" in result.output, "owned" in result.output) == (0, False, True)
+
+
 def test_an_environment_of_several_sets_or_of_none_is_asked_for(api, tidegate):
     api.answers[f"GET {BASE}/sets"] = {"repository": "acme/config", "sets": [SHOP, BLOG]}
     several = tidegate("updates", "rollback", "acme/config", "staging")
