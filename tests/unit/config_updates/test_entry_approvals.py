@@ -13,6 +13,7 @@ from tests.unit.config_updates.worker import CONFIG, FILE, Worker
 from tidegate.config_updates.promote import promote_to
 from tidegate.config_updates.publish_entry import publish_entry
 from tidegate.config_updates.queue.wake_worker import wake_worker
+from tidegate.config_updates.retry import retry_entry
 from tidegate.config_updates.roll_back import roll_back
 from tidegate.config_updates.rules.approvals import EntryApproval, missing_approvals, stood_for, with_approval
 from tidegate.config_updates.rules.entry import EntryKind, EntryState
@@ -106,6 +107,19 @@ def test_a_rollback_passes_a_window_only_with_an_operators_override(worker: Work
     assert "apply" in worker.until_waiting()
     assert [each.entry for each in worker.head.stack] == [made.entry.id]
     assert worker.ports.audit.published[-1].body["reason"] == "Production is down."
+
+
+def test_who_retries_an_overridden_rollback_passes_no_window_with_it(worker: Worker) -> None:
+    landed_twice(worker)
+    freeze(worker, "environment:staging")
+    made = roll_back(worker.ports, CONFIG, "shop", "staging", "olga", override="Production is down.")
+    assert worker.until_waiting() == ["align"]
+    worker.checked(made.entry.id, "failure")
+    worker.until_waiting()
+    assert retry_entry(worker.ports, CONFIG, made.entry.id, "alice").done
+    worker.until_waiting()
+    assert (worker.head.stack, worker.head.waiting) == ((), (made.entry.id,))
+    assert "staging is frozen until" in entry_of(worker, made.entry.id).waits_for
 
 
 TWO = "apply_requirements:\n  checks:\n    - {tag_query: 'environment:staging', approved: {any_of_count: 2}}\n"

@@ -20,6 +20,8 @@ from tidegate.rules.decide_again import deciding_again
 def retry_entry(ports: Ports, repository: str, entry: str, by: str) -> EntryDecision:
     """Put an entry at the end of the queue, with the same id and its next attempt.
 
+    Approvals are of the image set, and stay. An operator's override is of one attempt: whoever retries may be none.
+
     Raise NotFound. On Conflict or CloudUnavailable, call again.
     """
     decision = deciding_again(lambda: _retry(ports, repository, entry, by))
@@ -42,6 +44,7 @@ def _retry(ports: Ports, repository: str, identifier: str, by: str) -> EntryDeci
         identity="",
         covered=False,
         ended_at=None,
+        override=None,
     )
     ports.config_updates.commit(head, with_entry(head, again), [again])
     return EntryDecision(True, f"{by} put it into the queue again. {waits_for(head, again)}".rstrip(), again)
