@@ -22,6 +22,7 @@ from pathlib import Path
 
 from runner.faults import StepFailed
 from runner.workspace import Git, place_in
+from tidegate.config_updates.rules.replay import RIGHTS
 
 #: Bytes of the files that one entry may change: the step that pushes unpacks all commits on its small disk.
 MOST_BYTES = 50 << 20
@@ -106,6 +107,8 @@ class WorkTree:
         changes = git.ask("diff-index", "--cached", "--raw", "--no-renames", "-z", self.parent)[1]
         for path in _moved_submodules(changes):
             raise StepFailed(f"{path!a} is or was a submodule or a nested repository. The command must not change it.")
+        if any(path == RIGHTS for _, path in _changed(changes)):
+            raise StepFailed(f"The command has changed {RIGHTS}, which grants rights. Only people may do that.")
         if not changes:
             return "", 0
         size = sum(_size(self.top / path) for _, path in _changed(changes))

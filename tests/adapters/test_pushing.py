@@ -284,6 +284,25 @@ def test_objects_that_git_would_not_receive_are_not_pushed(pushing: Pushing, tmp
     assert "push" not in pushing.commands()
 
 
+def test_a_commit_that_changes_the_file_that_grants_rights_is_not_pushed_although_the_next_one_changes_it_back(
+    pushing: Pushing, tmp_path: Path
+) -> None:
+    config = pushing.config
+    new = pushing.made(*entries(2))
+    below, above = (
+        subprocess.run(["git", "cat-file", "commit", sha], cwd=config.bare, check=True, capture_output=True).stdout
+        for sha, _ in new.commits
+    )
+    blob = raw_object(config, "blob", b"access_control: {policies: []}\n")
+    hostile = raw_object(config, "tree", b"100644 tidegate.yaml\0" + bytes.fromhex(blob))
+    lower = raw_object(config, "commit", f"tree {hostile}\n".encode() + below.partition(b"\n")[2])
+    tip = raw_object(config, "commit", above.replace(new.commits[0][0].encode(), lower.encode()))
+    forged = NewCommits(new.base, ((lower, new.commits[0][1]), (tip, new.commits[1][1])), Author())
+    with pytest.raises(UnexpectedCommits, match=r"tidegate\.yaml"):
+        pushing.push(forged, NOWHERE, bundle=bundle_of(config, new.base, tip, tmp_path / "hostile"))
+    assert "push" not in pushing.commands()
+
+
 @pytest.mark.parametrize("bundle", [b"", b"# v2 git bundle\n\n", b"# v2 git bundle\n\nPACK"])
 def test_a_bundle_that_is_none_is_not_pushed(pushing: Pushing, tmp_path: Path, bundle: bytes) -> None:
     new = pushing.made(*entries(1))

@@ -190,6 +190,18 @@ def test_a_path_out_of_the_work_tree_is_refused(config: ConfigRepository, file: 
     assert done.states == ["failed"]
 
 
+@pytest.mark.parametrize(
+    "change",
+    ["echo 'access_control: {}' > tidegate.yaml", "rm tidegate.yaml", "mv tidegate.yaml t; mkdir tidegate.yaml"],
+)
+def test_a_command_that_changes_the_file_that_grants_rights_fails_its_entry(
+    config: ConfigRepository, change: str
+) -> None:
+    config.commit({"tidegate.yaml": "roots: []\n"})
+    commands = UpdateCommands(introduce=("sh", "-c", f"cp {{image_file}} images/staging.json; {change}"))
+    assert config.replay(announced(1, images("api")), commands=commands).states == ["failed"]
+
+
 def test_submodules_are_left_alone(config: ConfigRepository) -> None:
     config.person.git("update-index", "--add", "--cacheinfo", f"160000,{config.main},vendor/charts")
     config.person.git("commit", "--quiet", "-m", "x")

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from tidegate.config_updates.rules.replay import Author, Commit, NewCommits, chain_problem
+from tidegate.config_updates.rules.replay import RIGHTS, Author, Commit, NewCommits, chain_problem
 from tidegate.config_updates.rules.trailers import commit_message
 from tidegate.ports import CloneTokens, Commits, ConfigBranches, ForgeUrls, Moved
 from tidegate.roots.rules.root import commit_sha
@@ -139,6 +139,8 @@ def check_commits(git: BareGit, new: NewCommits) -> None:
     commits = [_commit(sha, content) for sha, content in git.contents(ended.output.decode("ascii").split())]
     if problem := chain_problem(new.base, commits, expected, new.author):
         raise UnexpectedCommits(problem)
+    if git.run("rev-list", "--max-count=1", f"{new.base}..{tip}", "--", RIGHTS):
+        raise UnexpectedCommits(f"A commit changes {RIGHTS}, which grants rights: only people may do that.")
 
 
 def _commit(sha: str, content: bytes) -> Commit:

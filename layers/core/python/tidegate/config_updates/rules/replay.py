@@ -13,6 +13,9 @@ from enum import StrEnum
 from tidegate.config.rules.config_updates import UpdateCommands
 from tidegate.config_updates.rules.trailers import Trailers
 
+#: The file that grants rights. Tidegate may push without a review, so no entry may change it, whatever a command does.
+RIGHTS = "tidegate.yaml"
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
