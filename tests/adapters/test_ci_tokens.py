@@ -10,7 +10,7 @@ import pytest
 
 from tests.http_server import server
 from tests.identity_keys import private_key, public_key
-from tidegate.config_updates.adapters.ci_tokens import KEPT_SECONDS, REFETCH_SECONDS, OpenIdCiTokens
+from tidegate.config_updates.adapters.ci_tokens import KEPT_SECONDS, PAUSE_SECONDS, REFETCH_SECONDS, OpenIdCiTokens
 from tidegate.config_updates.rules.ci_token import InvalidCiToken
 from tidegate.rules.errors import ForgeUnavailable
 from tidegate.web.key_set import key_set
@@ -131,13 +131,25 @@ def test_keys_that_cannot_be_had_let_nobody_in(served, provider):
         (200, {}, b" " * 300_000),
     ):
         provider.status, provider.headers, provider.more = status, headers, more
+        provider.now += PAUSE_SECONDS
         with pytest.raises(ForgeUnavailable):
             served.claims(token())
+    provider.now += PAUSE_SECONDS
     provider.status, provider.more = 200, b""
     assert served.claims(token())
     for url in ("http://token.example/jwks", "file:///etc/passwd"):
         with pytest.raises(ForgeUnavailable, match="https"):
             provider.tokens(url).claims(token())
+
+
+def test_tokens_of_strangers_do_not_keep_asking_a_provider_that_fails(served, provider):
+    provider.status = 500
+    for key in ("one", "two", "three"):
+        with pytest.raises(ForgeUnavailable):
+            served.claims(token(key))
+    assert len(provider.received) == 1
+    provider.status, provider.now = 200, PAUSE_SECONDS
+    assert served.claims(token())
 
 
 def test_an_installation_without_a_url_accepts_no_token(provider):

@@ -20,6 +20,8 @@ from tidegate.rules.errors import ForgeUnavailable, quoted
 KEPT_SECONDS = 900.0
 #: Seconds in which keys are fetched once at most, whatever key ids tokens name.
 REFETCH_SECONDS = 30.0
+#: Seconds in which keys that could not be had are not asked for again: each stranger's token would ask for them.
+PAUSE_SECONDS = 5.0
 #: Seconds, and bytes of a key set: what is longer is cut, and so no JSON.
 _TIMEOUT, _LARGEST_KEYS = 5.0, 200_000
 #: Tokens of GitHub have some 2,000 characters.
@@ -43,7 +45,7 @@ class OpenIdCiTokens:
         self._issuer, self._keys_url, self._audience, self.gitlab = issuer, keys_url, audience, gitlab
         self._monotonic, self._lock = monotonic, threading.Lock()
         self._keys: Mapping[str, jwt.PyJWK] = {}
-        self._fetched_at = float("-inf")
+        self._fetched_at = self._asked_at = float("-inf")
 
     def claims(self, token: str) -> Mapping[str, Any]:
         if not self._audience:
@@ -72,10 +74,16 @@ class OpenIdCiTokens:
     def _key(self, name: str) -> jwt.PyJWK:
         """Return a key; for an unknown one, fetch the keys once more. Raise InvalidCiToken, ForgeUnavailable."""
         with self._lock:
-            age = self._monotonic() - self._fetched_at
+            now = self._monotonic()
+            age = now - self._fetched_at
             if age > KEPT_SECONDS or (name not in self._keys and age > REFETCH_SECONDS):
-                self._keys = self._fetch()
-                self._fetched_at = self._monotonic()
+                if now - self._asked_at < PAUSE_SECONDS:
+                    raise ForgeUnavailable(f"no keys at {self._keys_url} some seconds ago")
+                try:
+                    self._keys = self._fetch()
+                    self._fetched_at = self._monotonic()
+                finally:
+                    self._asked_at = self._monotonic()
             if name not in self._keys:
                 raise InvalidCiToken(f"{self._issuer} has no key {quoted(name)}")
             return self._keys[name]
