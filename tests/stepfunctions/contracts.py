@@ -47,7 +47,7 @@ CONTRACTS: dict[str, tuple[type[BaseModel], type[BaseModel] | None]] = {
     "wait_in_promotion": (updates.WaitInPromotion, updates.PromotionMoved),
     "stall_promotion": (updates.StallPromotion, None),
     "end_soak": (updates.EndSoak, updates.PromotionMoved),
-    "promote_entry": (updates.PromoteEntry, updates.PromotionMoved),
+    "promote_entry": (updates.PromoteEntry, updates.EntryPromoted),
     "fail_promotion": (updates.FailPromotion, None),
 }
 #: What answers the token of a job.

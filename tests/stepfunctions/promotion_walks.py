@@ -13,7 +13,8 @@ LATE = (*TARGETS, "Record that the environment is stalled", "Wait for the late t
 THERE = (*TARGETS, "What follows?")
 SOAKED = ("Soak", "End the soak", "What follows?")
 FIRST = ("Wait for what comes first", "What follows?")
-PROMOTED = ("Promote to the next environment", "Image set promoted")
+PROMOTION_ASKED = ("Promote to the next environment", "Is the queue full?")
+PROMOTED = (*PROMOTION_ASKED, "Image set promoted")
 ENDED = ("Promotion ended",)
 LATER = ("To be continued",)
 FAULT = ("Record an internal error", "Internal error")
@@ -72,6 +73,11 @@ PROMOTION = [
         "was replaced while it waited for what comes first",
         (*THERE, *FIRST, *ENDED),
         answers={"Wait for what comes first": moved("ended")},
+    ),
+    _promotion(
+        "finds the queue full, and waits on",
+        (*THERE, *FIRST, *PROMOTION_ASKED, *FIRST, *PROMOTED),
+        answers={"Promote to the next environment": [{"full": True, "reason": ""}, {"full": False, "reason": ""}]},
     ),
     _promotion("waits too long for its checks", (*BEGUN, *LATER), answers={"Wait for the required checks": TIMEOUT}),
     _promotion(

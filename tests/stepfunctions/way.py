@@ -159,7 +159,7 @@ PLAIN: dict[str, dict[str, Answer]] = {
         "Wait for the late targets": moved("after"),
         "End the soak": moved("after"),
         "Wait for what comes first": moved("promote"),
-        "Promote to the next environment": moved("ended"),
+        "Promote to the next environment": {"full": False, "reason": ""},
         "Record an internal error": {},
     },
 }

@@ -51,7 +51,7 @@ def test_a_promotion_that_ended_is_not_promoted_again(shop):
     entry = _complete(shop)
     before = shop.promotion(entry)
     moved = promote_entry(shop.ports, PromoteEntry(**_about(entry)))
-    assert (moved.next, moved.reason) == ("ended", before.reason)
+    assert (moved.full, moved.reason) == (False, before.reason)
     assert shop.promotion(entry) == before
     assert len(shop.waiting("internal")) == 1
 

@@ -21,6 +21,7 @@ from tidegate.config_updates.rules.entry import EntryKind, EntryState
 from tidegate.config_updates.rules.environment import MOST_LANDED, Standing
 from tidegate.config_updates.rules.fan_in import Rollout
 from tidegate.config_updates.rules.promotion import STALLED_AFTER, Stage
+from tidegate.config_updates.rules.queue import MOST_OPEN
 from tidegate.config_updates.rules.refusals import (
     NoFileAtCommit,
     NotOnDefaultBranch,
@@ -328,6 +329,36 @@ def test_a_held_image_set_waits_until_it_is_released(shop):
     assert review_promotions(shop.ports, REPOSITORY) == 1
     shop.go_on()
     assert len(shop.waiting("internal")) == 1
+
+
+def _fill(shop, entries=MOST_OPEN):
+    head = shop.store.head(REPOSITORY)
+    shop.store.commit(head, replace(head, waiting=tuple(f"other-{number}" for number in range(entries))))
+
+
+def test_an_image_set_waits_while_the_queue_is_full(shop):
+    shop.hold("shop")
+    entry = _complete(shop)
+    _fill(shop)
+    shop.hold("shop", hold=False)
+    review_promotions(shop.ports, REPOSITORY)
+    assert (shop.promotion(entry).stage, shop.waiting("internal")) == (Stage.AFTER, [])
+    assert f"{MOST_OPEN} entries" in shop.promotion(entry).reason
+    _fill(shop, MOST_OPEN - 1)
+    review_promotions(shop.ports, REPOSITORY)
+    shop.go_on()
+    assert len(shop.waiting("internal")) == 1
+
+
+def test_an_image_set_waits_on_if_others_have_filled_the_queue_meanwhile(shop):
+    shop.hold("shop")
+    entry = _complete(shop)
+    shop.hold("shop", hold=False)
+    _fill(shop)
+    about = {"repository": REPOSITORY, "entry": entry.id, "entry_attempt": 1}
+    promoted = promote_entry(shop.ports, PromoteEntry(**about))
+    assert (promoted.full, f"{MOST_OPEN} entries" in promoted.reason) == (True, True)
+    assert (shop.promotion(entry).stage, shop.waiting("internal")) == (Stage.AFTER, [])
 
 
 def test_a_target_that_fails_after_all_had_deployed_it_blocks_as_well(shop):

@@ -12,13 +12,13 @@ from tidegate.config_updates.environment_rules import EnvironmentRules
 from tidegate.config_updates.promotions.review_promotions import review_promotions
 from tidegate.config_updates.queue.wake_worker import wake_worker
 from tidegate.config_updates.read_configuration import current_updates
-from tidegate.config_updates.rules.answers import EntryDecision
+from tidegate.config_updates.rules.answers import EntryDecision, full_because
 from tidegate.config_updates.rules.approvals import EntryApproval, with_approval
 from tidegate.config_updates.rules.audit import AuditedAction, Subject
 from tidegate.config_updates.rules.entry import RETRIABLE, EntryKind, UpdateEntry
 from tidegate.config_updates.rules.environment import EnvironmentState, Landed
 from tidegate.config_updates.rules.promotion import Promotion, PromotionSource, Stage
-from tidegate.config_updates.rules.queue import MOST_OPEN, UpdateHead, waits_for, with_entry
+from tidegate.config_updates.rules.queue import UpdateHead, waits_for, with_entry
 from tidegate.ports import Ports
 from tidegate.rules.decide_again import deciding_again
 
@@ -126,8 +126,8 @@ def _enqueue(
     if known is not None:
         again = f" Retry it: tidegate updates retry {repository} {known.id}" if known.state in RETRIABLE else ""
         return EntryDecision(False, f"That promotion exists; it is {known.state.value}.{again}", known)
-    if len(head.open) >= MOST_OPEN:
-        return EntryDecision(False, f"The queue holds {MOST_OPEN} entries, which is the limit. Evict some first.")
+    if full := full_because(head):
+        return EntryDecision(False, f"{full} Evict some first.")
     audit_operator(ports, AuditedAction.PROMOTED, head.repository, by, subject_of(entry))
     store.commit(head, with_entry(head, entry), [entry])
     return EntryDecision(True, f"It is in the queue. {waits_for(head, entry)}".rstrip(), entry)

@@ -9,10 +9,10 @@ from dataclasses import replace
 
 from tidegate.config_updates.audit_operator import audit_operator, subject_of
 from tidegate.config_updates.queue.wake_worker import wake_worker
-from tidegate.config_updates.rules.answers import EntryDecision
+from tidegate.config_updates.rules.answers import EntryDecision, full_because
 from tidegate.config_updates.rules.audit import AuditedAction
 from tidegate.config_updates.rules.entry import RETRIABLE, EntryState, UpdateEntry, newer_of
-from tidegate.config_updates.rules.queue import MOST_OPEN, UpdateHead, waits_for, with_entry
+from tidegate.config_updates.rules.queue import UpdateHead, waits_for, with_entry
 from tidegate.ports import Ports
 from tidegate.rules.decide_again import deciding_again
 
@@ -54,8 +54,8 @@ def _refusal(ports: Ports, head: UpdateHead, entry: UpdateEntry) -> str:
     if entry.state not in RETRIABLE:
         allowed = " or ".join(sorted(each.value for each in RETRIABLE))
         return f"It is {entry.state.value}. Only what is {allowed} can be retried."
-    if len(head.open) >= MOST_OPEN:
-        return f"The queue holds {MOST_OPEN} entries, which is the limit. Retry it once some have landed."
+    if full := full_because(head):
+        return f"{full} Retry it once some have landed."
     if newer := _newer(ports, head, entry):
         return (
             f"A newer image set of {entry.image_set} (sequence {newer.sequence}) has landed or is in the queue, and "

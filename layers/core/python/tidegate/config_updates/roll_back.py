@@ -12,12 +12,12 @@ from tidegate.config_updates.audit_operator import audit_operator, subject_of
 from tidegate.config_updates.environment_rules import EnvironmentRules
 from tidegate.config_updates.queue.wake_worker import wake_worker
 from tidegate.config_updates.read_configuration import current_updates
-from tidegate.config_updates.rules.answers import EntryDecision
+from tidegate.config_updates.rules.answers import EntryDecision, full_because
 from tidegate.config_updates.rules.approvals import EntryApproval
 from tidegate.config_updates.rules.audit import AuditedAction
 from tidegate.config_updates.rules.entry import RETRIABLE, EntryKind, UpdateEntry, entry_id
 from tidegate.config_updates.rules.environment import EnvironmentState, Landed
-from tidegate.config_updates.rules.queue import MOST_OPEN, Hold, waits_for, with_entry, with_hold
+from tidegate.config_updates.rules.queue import Hold, waits_for, with_entry, with_hold
 from tidegate.deploys.rules.waiting import Override
 from tidegate.ports import Ports
 from tidegate.rules.decide_again import deciding_again
@@ -81,8 +81,8 @@ def _roll_back(ports: Ports, repository: str, asked: _Asked) -> EntryDecision:
     if known is not None:
         again = f" Retry it: tidegate updates retry {repository} {known.id}" if known.state in RETRIABLE else ""
         return EntryDecision(False, f"{known.by} asked for that before; it is {known.state.value}.{again}", known)
-    if len(head.open) >= MOST_OPEN:
-        return EntryDecision(False, f"The queue holds {MOST_OPEN} entries, which is the limit. Evict some first.")
+    if full := full_because(head):
+        return EntryDecision(False, f"{full} Evict some first.")
     audit_operator(
         ports,
         AuditedAction.ROLLED_BACK,

@@ -146,6 +146,13 @@ class PromoteEntry(OfPromotion):
     """Puts the image set into the queue for the next environment."""
 
 
+class EntryPromoted(Message):
+    """What became of it: unless the queue is ``full``, the promotion has ended."""
+
+    full: bool
+    reason: str
+
+
 class FailPromotion(OfPromotion):
     """Records an internal error of the promotion, or a wait that has ended without a result."""
 

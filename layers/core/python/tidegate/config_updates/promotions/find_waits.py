@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from tidegate.config.rules.config_updates import Promote
 from tidegate.config_updates.promotions.find_stack_wait import find_stack_wait
+from tidegate.config_updates.rules.answers import full_because
 from tidegate.config_updates.rules.fan_in import Rollout
 from tidegate.config_updates.rules.promotion import NextEnvironment, Promotion, progress_of
+from tidegate.config_updates.rules.queue import UpdateHead
 from tidegate.ports import Ports
 
 
@@ -14,13 +16,14 @@ def find_waits(ports: Ports, promotion: Promotion) -> str:
     following = promotion.following
     if following is None:
         return ""
-    found = (_held(ports, promotion), _manual(promotion, following), _failed(ports, promotion))
+    head = ports.config_updates.head(promotion.repository)
+    found = (_held(head, promotion), _manual(promotion, following), _failed(ports, promotion), full_because(head))
     stacks = (find_stack_wait(ports, each) for each in following.stacks)
     return " ".join(each for each in (*found, *_environments(ports, promotion, following), *stacks) if each)
 
 
-def _held(ports: Ports, promotion: Promotion) -> str:
-    hold = ports.config_updates.head(promotion.repository).set_state(promotion.image_set).hold
+def _held(head: UpdateHead, promotion: Promotion) -> str:
+    hold = head.set_state(promotion.image_set).hold
     return f"{hold.by} holds {promotion.image_set}: {hold.reason}" if hold else ""
 
 

@@ -5,30 +5,33 @@ from __future__ import annotations
 from tidegate.config_updates.promotions.promotion_steps import find_promotion
 from tidegate.config_updates.promotions.review_promotions import save_promotion
 from tidegate.config_updates.queue.wake_worker import wake_worker
+from tidegate.config_updates.rules.answers import full_because
 from tidegate.config_updates.rules.entry import EntryKind, UpdateEntry
 from tidegate.config_updates.rules.promotion import Promotion, PromotionSource, Stage, ended
-from tidegate.config_updates.rules.queue import with_entry
-from tidegate.messages.config_updates import PromoteEntry, PromotionMoved
+from tidegate.config_updates.rules.queue import UpdateHead, with_entry
+from tidegate.messages.config_updates import EntryPromoted, PromoteEntry
 from tidegate.ports import Ports
 from tidegate.rules.decide_again import deciding_again
 
 
-def promote_entry(ports: Ports, message: PromoteEntry) -> PromotionMoved:
+def promote_entry(ports: Ports, message: PromoteEntry) -> EntryPromoted:
     """Enqueue the promotion to the next environment, once, and end this one. A repeated call is harmless.
 
-    Raise NotFound, Conflict, CloudUnavailable.
+    If others have filled the queue since the promotion waited, nothing changes: it waits on. Raise NotFound, Conflict,
+    CloudUnavailable.
     """
-    reason = deciding_again(lambda: _enqueue(ports, find_promotion(ports, message)))
-    wake_worker(ports, message.repository)
-    deciding_again(lambda: _end(ports, find_promotion(ports, message), reason))
-    return PromotionMoved(next="ended", reason=reason)
+    promoted = deciding_again(lambda: _enqueue(ports, find_promotion(ports, message)))
+    if not promoted.full:
+        wake_worker(ports, message.repository)
+        deciding_again(lambda: _end(ports, find_promotion(ports, message), promoted.reason))
+    return promoted
 
 
-def _enqueue(ports: Ports, promotion: Promotion) -> str:
-    """Return what became of the promotion, as a sentence."""
+def _enqueue(ports: Ports, promotion: Promotion) -> EntryPromoted:
+    """Return what became of the promotion."""
     following = promotion.following
     if promotion.stage is Stage.ENDED or following is None:
-        return promotion.reason
+        return EntryPromoted(full=False, reason=promotion.reason)
     store, repository = ports.config_updates, promotion.repository
     announced = store.entry(repository, promotion.entry)
     source = PromotionSource(
@@ -42,21 +45,29 @@ def _enqueue(ports: Ports, promotion: Promotion) -> str:
     )
     by = promotion.approved_by or announced.by
     entry = source.entry_to(following.name, by, ports.clock.now(), promotion.approvals)
-    done = f"It is promoted to {following.name}."
+    done = EntryPromoted(full=False, reason=f"It is promoted to {following.name}.")
     if store.entries(repository, [entry.id]):
         return done
     head = store.head(repository)
-    there = store.environment(repository, *entry.environment_key)
-    if there.newest is not None and there.newest.identity == promotion.identity:
-        return f"{following.name} runs it already."
-    on_its_way = [*head.open, *([there.newest.entry] if there.newest is not None and there.newest.entry else [])]
-    others = [
-        each for each in store.entries(repository, on_its_way).values() if each.environment_key == entry.environment_key
-    ]
-    if _is_behind(ports, promotion, others):
-        return f"{following.name} has a newer image set, or one is on its way."
+    if needless := _needless(ports, head, promotion, entry):
+        return EntryPromoted(full=False, reason=needless)
+    if full := full_because(head):
+        return EntryPromoted(full=True, reason=full)
     store.commit(head, with_entry(head, entry), [entry])
     return done
+
+
+def _needless(ports: Ports, head: UpdateHead, promotion: Promotion, entry: UpdateEntry) -> str:
+    """Return why the next environment does not need the image set, as a sentence; empty if it does."""
+    newest = ports.config_updates.environment(promotion.repository, *entry.environment_key).newest
+    if newest is not None and newest.identity == promotion.identity:
+        return f"{entry.environment} runs it already."
+    landed = (newest.entry,) if newest is not None and newest.entry else ()
+    known = ports.config_updates.entries(promotion.repository, (*head.open, *landed)).values()
+    others = [each for each in known if each.environment_key == entry.environment_key]
+    if _is_behind(ports, promotion, others):
+        return f"{entry.environment} has a newer image set, or one is on its way."
+    return ""
 
 
 def _is_behind(ports: Ports, promotion: Promotion, others: list[UpdateEntry]) -> bool:

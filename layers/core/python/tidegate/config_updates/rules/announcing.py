@@ -7,9 +7,10 @@ from datetime import datetime
 from enum import StrEnum
 
 from tidegate.config.rules.config_updates import DeclaredImageSet
+from tidegate.config_updates.rules.answers import full_because
 from tidegate.config_updates.rules.entry import RETRIABLE, EntryKind, UpdateEntry, entry_id
 from tidegate.config_updates.rules.image_set import ImageSet
-from tidegate.config_updates.rules.queue import MOST_OPEN, UpdateHead, waits_for
+from tidegate.config_updates.rules.queue import UpdateHead, waits_for
 
 
 class Announced(StrEnum):
@@ -70,9 +71,8 @@ def decide_announcement(head: UpdateHead, known: UpdateEntry | None, entry: Upda
             "a workflow is renamed."
         )
         return AnnouncementDecision(Announced.SUPERSEDED, reason, entry)
-    if len(head.open) >= MOST_OPEN:
-        reason = f"The queue holds {MOST_OPEN} entries, which is the limit. Announce it again once some have landed."
-        return AnnouncementDecision(Announced.FULL, reason, entry)
+    if full := full_because(head):
+        return AnnouncementDecision(Announced.FULL, f"{full} Announce it again once some have landed.", entry)
     return AnnouncementDecision(Announced.ACCEPTED, f"It is in the queue. {waits_for(head, entry)}".rstrip(), entry)
 
 
