@@ -9,12 +9,12 @@ from typing import Annotated, Any
 
 import typer
 
+from tidegate.rules.numbers import LARGEST_EXACT
 from tidegate_cli.answer import as_json
 from tidegate_cli.configuration import content_of
 from tidegate_cli.options import Json, Repository, Url, whole_number
 from tidegate_cli.problems import WrongUsage
 
-_MOST = 2**53 - 1
 _COMMIT = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")
 _Set = Annotated[str, typer.Option("--set", metavar="SET", help="The image set, as tidegate.yaml names it.")]
 _Sha = Annotated[
@@ -30,7 +30,7 @@ _Sequence = Annotated[
     typer.Option(
         "--sequence",
         metavar="N",
-        parser=whole_number("it orders announcements, such as 42", 0, _MOST),
+        parser=whole_number("it orders announcements, such as 42", 0, LARGEST_EXACT),
         help="Orders the announcements of a set. Default: the number of the CI run.",
     ),
 ]

@@ -17,12 +17,11 @@ from tidegate.config_updates.rules.image_set import MOST_SERVICES
 from tidegate.config_updates.rules.queue import Hold, Pause
 from tidegate.config_updates.rules.verdicts import Verdict
 from tidegate.config_updates.texts.promotion import waiting_text
+from tidegate.rules.numbers import LARGEST_EXACT
 from tidegate.rules.timestamp import timestamp_from
 from tidegate.web.models import Shown, Timestamp
 
 _NAME = r"^[A-Za-z0-9]([A-Za-z0-9_.-]{0,98}[A-Za-z0-9])?$"
-#: The largest whole number that every reader of JSON keeps exactly (RFC 8259, section 6).
-_MOST = 2**53 - 1
 _LONGEST_REASON = 300
 _COMMIT = r"^([0-9a-f]{40}|[0-9a-f]{64})$"
 
@@ -53,7 +52,7 @@ class AnnouncementGiven(Given):
     sequence: int | None = Field(
         default=None,
         ge=0,
-        le=_MOST,
+        le=LARGEST_EXACT,
         description="Orders the announcements of a set; by default, the number of the CI run that the token is of",
     )
     run_url: str = Field(
