@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import replace
 
 import pytest
 
@@ -68,10 +70,6 @@ def test_what_cannot_be_accepted_says_why_in_a_word_for_programs(ci, wires):
     status, refused = put(ci, {"images": images_of("e" * 40), "sequence": 41}, other)
     assert (status, refused["code"], "older than 42" in refused["message"]) == (409, "superseded", True)
     head = wires.config_updates.head(REPOSITORY)
-    fields = {name: getattr(head, name) for name in ("waiting",)}
-    assert fields["waiting"]
-    from dataclasses import replace
-
     wires.config_updates.commit(head, replace(head, waiting=tuple(map(str, range(MOST_OPEN)))))
     assert put(ci, images_of("e" * 40), other)[0] == 429
 
@@ -93,6 +91,24 @@ def test_case_10_what_is_not_described_is_refused_and_nothing_is_written(ci, wir
     before = wires.config_updates.head(REPOSITORY)
     assert put(ci, body)[0] == 422
     assert wires.config_updates.head(REPOSITORY) == before
+
+
+@pytest.mark.parametrize(
+    ("body", "fields"),
+    [
+        ({"images": {"web": {"Tag": "x"}}}, ["announcement.images.web.Digest"]),
+        ({"images": {"Tag": {}}}, ["announcement.images.Tag.Tag", "announcement.images.Tag.Digest"]),
+        ({"web": {"Tag": "x"}}, ["map.web.Digest"]),
+        ({"images": {"Tag": "x"}}, ["map.images.Digest"]),
+    ],
+)
+def test_a_refused_announcement_names_fields_of_the_form_that_was_meant(ci, body, fields):
+    assert named(put(ci, body)[1]) == fields
+
+
+def named(refused):
+    """Return the fields of the body that a refusal names."""
+    return re.findall(r"body\.([\w.]+):", refused["message"])
 
 
 def test_a_body_that_is_too_large_is_refused(ci):
@@ -181,6 +197,14 @@ def test_an_event_of_flux_reports_what_it_applied(staging, wires):
     failed = {**event, "severity": "error", "reason": "HealthCheckFailed"}
     assert staging.post_json(f"{STAGING}/deployed", failed).status == 202
     assert staging.post_json(f"{STAGING}/deployed", {"reason": "ReconciliationSucceeded"}).status == 422
+
+
+def test_a_refused_report_names_fields_of_the_form_that_was_meant(staging):
+    for body, field in (
+        ({"config_sha": HEAD, "result": "maybe"}, "report.result"),
+        ({"involvedObject": {}}, "flux.involvedObject.kind"),
+    ):
+        assert named(staging.post_json(f"{STAGING}/deployed", body).json["error"]) == [field]
 
 
 def test_reports_of_one_commit_are_ordered_by_their_operations(staging, wires):

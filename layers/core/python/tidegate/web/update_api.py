@@ -36,14 +36,15 @@ from tidegate.web.refusals import InvalidTargetToken, PayloadMismatch, QueueFull
 from tidegate.web.update_models import (
     AnnouncedModel,
     AnnouncementGiven,
+    Announcing,
     FluxEvent,
-    Images,
     ImageSetModel,
     ImageSetsModel,
     NothingGiven,
     ReasonGiven,
     ReportedModel,
     ReportGiven,
+    Reporting,
     RollbackGiven,
     TargetToken,
     UpdateDone,
@@ -61,10 +62,7 @@ _JSON = "application/json"
 _Name = Annotated[str, Path(pattern=r"^[A-Za-z0-9]([A-Za-z0-9_.-]{0,98}[A-Za-z0-9])?$")]
 _Commit = Annotated[str, Path(pattern=r"^([0-9a-f]{40}|[0-9a-f]{64})$")]
 _Entry = Annotated[str, Path(pattern=r"^[0-9A-Za-z]{1,40}$")]
-#: An announcement, or the bare map from service to image. The limit of a body holds for both.
-_Announcement = AnnouncementGiven | Images
 _Nothing = Annotated[NothingGiven, Body()]
-_Report = ReportGiven | FluxEvent
 _NO_REPORT = "This event of Flux is no report of a deployed commit. Nothing was changed."
 #: Security schemes of the description.
 CI, TARGET = "ci", "target"
@@ -109,7 +107,7 @@ class UpdatesApi:
             name: NameInPath,
             image_set: _Name,
             app_sha: _Commit,
-            given: Annotated[_Announcement, Body()],
+            given: Annotated[Announcing, Body()],
         ) -> Response[AnnouncedModel]:
             repository = _repository(owner, name)
             run = verify_announcer(ports, _token(app), repository, image_set, app_sha, known)
@@ -152,7 +150,7 @@ class UpdatesApi:
             name: NameInPath,
             image_set: _Name,
             target: _Name,
-            given: Annotated[_Report, Body()],
+            given: Annotated[Reporting, Body()],
         ) -> Response[ReportedModel]:
             repository = _repository(owner, name)
             if not is_target_token(ports, repository, image_set, target, _token(app)):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Discriminator, Field, Tag
 
 from tidegate.config.rules.config_updates import Environment, Promote
 from tidegate.config_updates.get_entries import EntryView, EnvironmentView, QueueView, SetView
@@ -60,6 +60,20 @@ class AnnouncementGiven(Given):
     )
 
 
+def _form_of_announcement(body: Any) -> str:
+    """Tell the form that was meant. A bare map may have a service of the name ``images``, with an image."""
+    images = body.get("images") if isinstance(body, dict) else None
+    is_image = isinstance(images, dict) and any(isinstance(images.get(each), str) for each in ("Tag", "Digest"))
+    return "map" if images is None or is_image else "announcement"
+
+
+#: An announcement, or the bare map from service to image. The limit of a body holds for both.
+Announcing = Annotated[
+    Annotated[AnnouncementGiven, Tag("announcement")] | Annotated[Images, Tag("map")],
+    Discriminator(_form_of_announcement),
+]
+
+
 class ReportGiven(Given):
     """What a target has deployed."""
 
@@ -94,6 +108,16 @@ class FluxEvent(BaseModel):
     metadata: dict[str, str] | None = Field(default=None, description="It has the revision, such as main@sha1:COMMIT")
     severity: str = ""
     reason: str = ""
+
+
+def _form_of_report(body: Any) -> str:
+    return "flux" if isinstance(body, dict) and "involvedObject" in body else "report"
+
+
+#: What a target reports, in Tidegate's form or as Flux posts it.
+Reporting = Annotated[
+    Annotated[ReportGiven, Tag("report")] | Annotated[FluxEvent, Tag("flux")], Discriminator(_form_of_report)
+]
 
 
 class ReasonGiven(Given):
