@@ -210,6 +210,17 @@ def test_what_a_newer_image_set_has_replaced_cannot_be_retried():
     assert retriable() == []
 
 
+def test_what_a_worker_recorded_before_it_died_and_decided_again_is_shown_once():
+    ports = updates_ports()
+    ended = an_entry("ended", state=EntryState.EVICTED, ended_at=AT)
+    again = replace(ended, ended_at=AT + timedelta(minutes=1))
+    back = an_entry("back", state=EntryState.SUPERSEDED, ended_at=AT)
+    queued(ports, ended, back, again, replace(back, state=EntryState.QUEUED, ended_at=None))
+    queue = get_update_queue(ports, REPOSITORY)
+    assert [(each.entry.id, each.entry.ended_at) for each in queue.recent] == [("ended", again.ended_at)]
+    assert [each.entry.id for each in queue.entries] == ["back"]
+
+
 def test_an_entry_that_never_was_is_not_found():
     with pytest.raises(NotFound):
         get_entry(updates_ports(), REPOSITORY, "no-such-entry")

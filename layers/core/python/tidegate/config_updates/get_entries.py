@@ -66,8 +66,7 @@ def get_update_queue(ports: Ports, repository: str) -> QueueView:
     recent = ports.config_updates.history(repository, RECENT)
     newest = [each.newest.entry for each in ports.config_updates.environments(repository) if each.newest]
     landed = ports.config_updates.entries(repository, list(filter(None, newest)))
-    ended = _ended(head, recent, [*known.values(), *landed.values()])
-    return QueueView(head, tuple(_views(head, known)), tuple(ended))
+    return QueueView(head, tuple(_views(head, known)), tuple(_ended(head, known, recent, landed.values())))
 
 
 def get_entry(ports: Ports, repository: str, entry: str) -> EntryView:
@@ -85,16 +84,22 @@ def _views(head: UpdateHead, known: Mapping[str, UpdateEntry]) -> Iterator[Entry
             yield EntryView(known[each], position, here, (here.note if here else "") or waits_for(head, known[each]))
 
 
-def _ended(head: UpdateHead, history: Iterable[UpdateEntry], others: Sequence[UpdateEntry]) -> Iterator[EntryView]:
+def _ended(
+    head: UpdateHead, known: Mapping[str, UpdateEntry], history: Iterable[UpdateEntry], landed: Iterable[UpdateEntry]
+) -> Iterator[EntryView]:
     """Yield ended attempts, the newest first.
 
-    Only the last attempt of an entry can be retried, unless one of others is newer: those that are open, and the newest
-    that landed.
+    Only the last attempt of an entry can be retried, unless a newer entry is open or has ``landed``. An attempt has an
+    older record too if a worker died between the transactions of a large step: that one is left out.
     """
-    later = set(head.open)
+    seen = {(each.id, each.attempt) for each in known.values()}
+    later, others = set(head.open), [*known.values(), *landed]
     for each in history:
+        if (each.id, each.attempt) in seen:
+            continue
         is_last = each.state in RETRIABLE and each.id not in later
         yield EntryView(each, can_retry=is_last and newer_of(each, others) is None)
+        seen.add((each.id, each.attempt))
         later.add(each.id)
 
 
