@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 
@@ -33,51 +34,72 @@ from tidegate.rules.errors import (
 )
 from tidegate.web import refusals
 
-#: The answer to each refusal. An error without a line here is internal.
-_STATUSES: tuple[tuple[type[TidegateError], HTTPStatus, str], ...] = (
-    (refusals.NotSignedIn, HTTPStatus.UNAUTHORIZED, "not_signed_in"),
-    (refusals.SignInFailed, HTTPStatus.BAD_REQUEST, "sign_in_failed"),
-    (refusals.SignInFirst, HTTPStatus.UNAUTHORIZED, "not_signed_in"),
-    (InvalidCiToken, HTTPStatus.UNAUTHORIZED, "not_signed_in"),
-    (refusals.InvalidTargetToken, HTTPStatus.UNAUTHORIZED, "not_signed_in"),
-    (CiRunRefused, HTTPStatus.FORBIDDEN, "not_allowed"),
-    (InvalidImageSet, HTTPStatus.UNPROCESSABLE_ENTITY, "invalid_images"),
-    (refusals.PayloadMismatch, HTTPStatus.CONFLICT, "payload_mismatch"),
-    (refusals.SupersededAnnouncement, HTTPStatus.CONFLICT, "superseded"),
-    (refusals.QueueFull, HTTPStatus.TOO_MANY_REQUESTS, "queue_full"),
-    (refusals.BodyTooLarge, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large"),
-    (NoConfigUpdates, HTTPStatus.NOT_FOUND, "no_config_updates"),
-    (UnknownImageSet, HTTPStatus.NOT_FOUND, "unknown_set"),
-    (UnknownEnvironment, HTTPStatus.NOT_FOUND, "unknown_environment"),
-    (UnknownTarget, HTTPStatus.NOT_FOUND, "unknown_target"),
-    (NotOnDefaultBranch, HTTPStatus.CONFLICT, "not_on_default_branch"),
-    (NoFileAtCommit, HTTPStatus.CONFLICT, "no_file_at_commit"),
-    (InvalidConfiguration, HTTPStatus.CONFLICT, "invalid_configuration"),
-    (refusals.NotAllowed, HTTPStatus.FORBIDDEN, "not_allowed"),
-    (refusals.UnknownRoot, HTTPStatus.NOT_FOUND, "unknown_root"),
-    (refusals.UnknownSchedule, HTTPStatus.NOT_FOUND, "unknown_schedule"),
-    (refusals.Hidden, HTTPStatus.NOT_FOUND, "not_found"),
-    (refusals.MethodNotAllowed, HTTPStatus.METHOD_NOT_ALLOWED, "method_not_allowed"),
-    (refusals.InvalidRequest, HTTPStatus.BAD_REQUEST, "invalid_request"),
-    (refusals.LogNeedsCompression, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large"),
-    (refusals.TooLarge, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large"),
-    (refusals.LogTooLarge, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large"),
-    (refusals.NoUsableKey, HTTPStatus.SERVICE_UNAVAILABLE, "no_usable_key"),
-    (refusals.NoSignIn, HTTPStatus.SERVICE_UNAVAILABLE, "no_sign_in"),
-    (InvalidTagQuery, HTTPStatus.BAD_REQUEST, "invalid_query"),
-    (NothingDeployed, HTTPStatus.NOT_FOUND, "unknown_stack"),
-    (NotFound, HTTPStatus.NOT_FOUND, "not_found"),
-    (InvalidName, HTTPStatus.BAD_REQUEST, "invalid_name"),
-    (refusals.NotPossible, HTTPStatus.CONFLICT, "not_possible"),
-    (WrongState, HTTPStatus.CONFLICT, "wrong_state"),
-    (Conflict, HTTPStatus.CONFLICT, "conflict"),
-    (TooLate, HTTPStatus.CONFLICT, "too_late"),
-    (ApplyAlreadyStarted, HTTPStatus.CONFLICT, "wrong_state"),
-    (ForgeUnavailable, HTTPStatus.SERVICE_UNAVAILABLE, "forge_unavailable"),
-    (ForgeRefused, HTTPStatus.SERVICE_UNAVAILABLE, "forge_refused"),
-    (CloudUnavailable, HTTPStatus.SERVICE_UNAVAILABLE, "cloud_unavailable"),
-    (AuditUnavailable, HTTPStatus.SERVICE_UNAVAILABLE, "audit_unavailable"),
-)
+#: The word for each refusal, by its status. Without a line for it or what it is a case of, an error is internal.
+_CODES: Mapping[HTTPStatus, Mapping[type[TidegateError], str]] = {
+    HTTPStatus.BAD_REQUEST: {
+        refusals.SignInFailed: "sign_in_failed",
+        refusals.InvalidRequest: "invalid_request",
+        InvalidTagQuery: "invalid_query",
+        InvalidName: "invalid_name",
+    },
+    HTTPStatus.UNAUTHORIZED: {
+        refusals.NotSignedIn: "not_signed_in",
+        refusals.SignInFirst: "not_signed_in",
+        InvalidCiToken: "not_signed_in",
+        refusals.InvalidTargetToken: "not_signed_in",
+    },
+    HTTPStatus.FORBIDDEN: {
+        CiRunRefused: "not_allowed",
+        refusals.NotAllowed: "not_allowed",
+    },
+    HTTPStatus.NOT_FOUND: {
+        NoConfigUpdates: "no_config_updates",
+        UnknownImageSet: "unknown_set",
+        UnknownEnvironment: "unknown_environment",
+        UnknownTarget: "unknown_target",
+        refusals.UnknownRoot: "unknown_root",
+        refusals.UnknownSchedule: "unknown_schedule",
+        refusals.Hidden: "not_found",
+        NothingDeployed: "unknown_stack",
+        NotFound: "not_found",
+    },
+    HTTPStatus.METHOD_NOT_ALLOWED: {
+        refusals.MethodNotAllowed: "method_not_allowed",
+    },
+    HTTPStatus.CONFLICT: {
+        refusals.PayloadMismatch: "payload_mismatch",
+        refusals.SupersededAnnouncement: "superseded",
+        NotOnDefaultBranch: "not_on_default_branch",
+        NoFileAtCommit: "no_file_at_commit",
+        InvalidConfiguration: "invalid_configuration",
+        refusals.NotPossible: "not_possible",
+        WrongState: "wrong_state",
+        Conflict: "conflict",
+        TooLate: "too_late",
+        ApplyAlreadyStarted: "wrong_state",
+    },
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: {
+        refusals.BodyTooLarge: "too_large",
+        refusals.LogNeedsCompression: "too_large",
+        refusals.TooLarge: "too_large",
+        refusals.LogTooLarge: "too_large",
+    },
+    HTTPStatus.UNPROCESSABLE_ENTITY: {
+        InvalidImageSet: "invalid_images",
+    },
+    HTTPStatus.TOO_MANY_REQUESTS: {
+        refusals.QueueFull: "queue_full",
+    },
+    HTTPStatus.SERVICE_UNAVAILABLE: {
+        refusals.NoUsableKey: "no_usable_key",
+        refusals.NoSignIn: "no_sign_in",
+        ForgeUnavailable: "forge_unavailable",
+        ForgeRefused: "forge_refused",
+        CloudUnavailable: "cloud_unavailable",
+        AuditUnavailable: "audit_unavailable",
+    },
+}
+_ANSWERS = {kind: (status, code) for status, codes in _CODES.items() for kind, code in codes.items()}
 
 #: Retry-After in seconds if no time is known.
 _PAUSE = 5
@@ -95,10 +117,11 @@ class Answered:
 
 def answered(error: TidegateError) -> Answered:
     """Return how a refusal is answered. Raise the error itself when it is a fault of ours."""
-    for kind, status, code in _STATUSES:
-        if isinstance(error, kind):
-            message = str(refusals.Hidden()) if code == "not_found" else str(error)
-            unavailable = status is HTTPStatus.SERVICE_UNAVAILABLE
-            wait = (getattr(error, "retry_after", None) or _PAUSE) if unavailable else None
-            return Answered(status, code, message, wait)
-    raise error
+    found = next((_ANSWERS[kind] for kind in type(error).__mro__ if kind in _ANSWERS), None)
+    if found is None:
+        raise error
+    status, code = found
+    message = str(refusals.Hidden()) if code == "not_found" else str(error)
+    unavailable = status is HTTPStatus.SERVICE_UNAVAILABLE
+    wait = (getattr(error, "retry_after", None) or _PAUSE) if unavailable else None
+    return Answered(status, code, message, wait)
