@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tidegate.config_updates.queue.wake_worker import wake
 from tidegate.config_updates.rules.queue import works_here
+from tidegate.deploys.queue.ensure_worker import wake
 from tidegate.messages.config_updates import WaitForUpdate
 from tidegate.ports import Ports
 from tidegate.rules.decide_again import deciding_again

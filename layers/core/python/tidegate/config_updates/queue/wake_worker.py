@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import replace
 
 from tidegate.config_updates.rules.queue import UpdateHead, next_worker
+from tidegate.deploys.queue.ensure_worker import wake
 from tidegate.ports import Ports
 from tidegate.rules.decide_again import deciding_again
-from tidegate.rules.errors import TooLate
 
 
 def wake_worker(ports: Ports, repository: str) -> None:
@@ -45,9 +44,3 @@ def _ensure(ports: Ports, head: UpdateHead) -> None:
         ports.update_workflows.start_worker(head.worker.execution, head.repository)
     elif head.token is not None:
         wake(ports, head.token)
-
-
-def wake(ports: Ports, token: str) -> None:
-    """Settle a worker's token. If it has expired, the worker is awake, or reads the queue again before it closes."""
-    with suppress(TooLate):
-        ports.workflows.settle(token, {"reason": "Something happened."})

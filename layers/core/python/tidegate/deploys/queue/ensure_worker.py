@@ -40,11 +40,11 @@ def _ensure(ports: Ports, head: QueueHead, first: Waiting | None) -> None:
     if head.worker is not None and not head.worker.started:
         ports.workflows.start_deploy(head.worker.execution, head.queue)
     elif head.token is not None:
-        _wake(ports, head.token)
+        wake(ports, head.token)
 
 
-def _wake(ports: Ports, token: str) -> None:
-    """Settle the token. It stays at the head in case this call is lost.
+def wake(ports: Ports, token: str) -> None:
+    """Settle a worker's token. It stays at the head in case this call is lost.
 
     If the token has expired, the worker is awake, or reads the queue again before it closes.
     """
