@@ -133,15 +133,6 @@ def test_a_bucket_that_refuses_fails_the_job(replays: ReplayBench, operation: st
     assert "AccessDenied" in replays.bench.result()["message"]
 
 
-def test_a_command_that_hangs_is_killed_and_fails_its_own_entry(replays: ReplayBench) -> None:
-    replays.script = ENTERS + 'grep -q "t:1" "$2" && sleep 300; true'
-    entries = [announced(number, images("web", build=number)) for number in (1, 2)]
-    assert replays.run(*entries, TIDEGATE_PROGRAM_SECONDS="3").code == 0
-    first, second = replays.replayed().outcomes
-    assert (first.state, second.state) == (State.FAILED, State.COMMITTED)
-    assert "time limit of 3 s" in first.reason
-
-
 def test_what_git_needs_too_long_for_fails_its_own_entry(replays: ReplayBench) -> None:
     replays.script = ENTERS + 'grep -q "t:1" "$2" && truncate -s 1T large; true'
     entries = [announced(number, images("web", build=number)) for number in (1, 2)]
