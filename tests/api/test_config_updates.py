@@ -346,7 +346,7 @@ def test_the_first_policy_that_matches_the_environment_counts(entry, wires, revi
         reviewer.post_json(f"{BASE}/sets/shop/environments/{name}", {}).json["error"]["message"]
         for name in ("staging/rollback", "production/promote")
     ]
-    assert told[0] == "Tidegate knows no earlier image set of staging."
+    assert "no earlier image set" in told[0]
     assert told[1].startswith("Nobody can deploy environment shop/production")
     refused = reviewer.post_json(f"{BASE}/queue/pause", {}).json["error"]["message"]
     assert refused.startswith(

@@ -49,7 +49,14 @@ config_updates:
         - {name: test, file: blog-test.json, targets: [{name: t1}]}
         - {name: live, file: blog.json, targets: [{name: l1}]}
 """
+#: The targets of the shop's first environment.
+STAGING = ("s1", "s2", "s3")
 _WAITS = ("checks", "targets", "after")
+
+
+def about(entry):
+    """Return the fields of a message about the promotion of an entry's attempt."""
+    return {"repository": REPOSITORY, "entry": entry.id, "entry_attempt": entry.attempt}
 
 
 @dataclass
@@ -149,6 +156,14 @@ class Promotions:
         at = self.ports.clock.now()
         self.store.commit(head, replace(head, waiting=waiting), [ended(entry, state, reason, at)])
         self.follow(entry)
+
+    def complete(self, images="one", number=0):
+        """Announce an image set of the shop, land it, and let all targets of staging deploy it. Return its entry."""
+        entry = self.announce(images, number=number)
+        self.land(entry, images)
+        for each in STAGING:
+            self.report(each)
+        return entry
 
     def environment_of(self, entry):
         return _FILES[entry.environment_key]

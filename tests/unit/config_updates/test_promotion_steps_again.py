@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import any_deployment, deployment_in
-from tests.unit.config_updates.promotion_scenario import REPOSITORY, THREE, Promotions
+from tests.unit.config_updates.promotion_scenario import REPOSITORY, THREE, Promotions, about
 from tidegate.config_updates.promotions.find_waits import find_waits
 from tidegate.config_updates.promotions.follow_update import follow_update
 from tidegate.config_updates.promotions.promote_entry import promote_entry
@@ -34,23 +34,10 @@ def shop():
     return Promotions()
 
 
-def _complete(scenario):
-    """Announce an image set, land it and let all targets of staging deploy it."""
-    entry = scenario.announce("one")
-    scenario.land(entry, "one")
-    for each in ("s1", "s2", "s3"):
-        scenario.report(each)
-    return entry
-
-
-def _about(entry):
-    return {"repository": REPOSITORY, "entry": entry.id, "entry_attempt": entry.attempt}
-
-
 def test_a_promotion_that_ended_is_not_promoted_again(shop):
-    entry = _complete(shop)
+    entry = shop.complete()
     before = shop.promotion(entry)
-    moved = promote_entry(shop.ports, PromoteEntry(**_about(entry)))
+    moved = promote_entry(shop.ports, PromoteEntry(**about(entry)))
     assert (moved.full, moved.reason) == (False, before.reason)
     assert shop.promotion(entry) == before
     assert len(shop.waiting("internal")) == 1
@@ -58,14 +45,14 @@ def test_a_promotion_that_ended_is_not_promoted_again(shop):
 
 def test_a_promotion_whose_end_was_not_saved_ends_without_a_second_entry(shop):
     shop.hold("shop")
-    entry = _complete(shop)
+    entry = shop.complete()
     unsaved = shop.promotion(entry)
     shop.hold("shop", hold=False)
     review_promotions(shop.ports, REPOSITORY)
     shop.go_on()
     (promoted,) = shop.waiting("internal")
     shop.store._promotions[REPOSITORY, entry.id, 1] = unsaved
-    promote_entry(shop.ports, PromoteEntry(**_about(entry)))
+    promote_entry(shop.ports, PromoteEntry(**about(entry)))
     assert shop.is_ended(entry)
     assert shop.waiting("internal") == [promoted]
 
@@ -83,23 +70,23 @@ def test_targets_that_are_late_twice_are_recorded_once(shop):
 
 def test_a_soak_that_is_over_ends_once(shop):
     shop.hold("shop")
-    entry = _complete(shop)
+    entry = shop.complete()
     before = shop.promotion(entry)
-    moved = end_soak(shop.ports, EndSoak(**_about(entry)))
+    moved = end_soak(shop.ports, EndSoak(**about(entry)))
     assert (moved.next, before.stage) == ("after", Stage.AFTER)
     assert shop.promotion(entry) == before
 
 
 def test_an_internal_error_after_the_end_changes_nothing(shop):
-    entry = _complete(shop)
+    entry = shop.complete()
     before = shop.promotion(entry)
-    fail_promotion(shop.ports, FailPromotion(**_about(entry), error="Boom", cause="it broke"))
+    fail_promotion(shop.ports, FailPromotion(**about(entry), error="Boom", cause="it broke"))
     assert shop.promotion(entry) == before
 
 
 def test_a_promotion_without_an_environment_that_follows_waits_for_nothing(shop):
     shop.hold("shop")
-    entry = _complete(shop)
+    entry = shop.complete()
     assert find_waits(shop.ports, replace(shop.promotion(entry), following=None)) == ""
 
 
@@ -114,7 +101,7 @@ def test_a_promotion_whose_entry_has_expired_ends(shop):
 def test_a_promotion_that_cannot_be_evaluated_does_not_hold_the_others_back(shop, monkeypatch):
     for each in ("shop", "blog"):
         shop.hold(each)
-    _complete(shop)
+    shop.complete()
     shop.land(shop.announce("blog", "blog", "test"), "blog")
     shop.report("t1", image_set="blog")
     for each in ("shop", "blog"):
@@ -139,7 +126,7 @@ def test_a_promotion_that_cannot_be_evaluated_does_not_hold_the_others_back(shop
 
 def test_a_promotion_that_changed_since_it_was_read_is_evaluated_as_it_is_now(shop):
     shop.hold("shop")
-    entry = _complete(shop)
+    entry = shop.complete()
     read = shop.promotion(entry)
     shop.store.save_promotion(replace(read, approved_by="rhea"))
     shop.hold("shop", hold=False)
@@ -188,6 +175,6 @@ def test_a_stack_with_a_deployment_in_flight_is_waited_for():
     shop.ports.queues.enqueue(queued)
     head, first = shop.ports.queues.read(queued.queue)
     shop.ports.queues.commit(head, replace(head, in_flight=queued.id), take=first)
-    entry = _complete(shop)
+    entry = shop.complete()
     assert "is not finished" in shop.promotion(entry).reason
     assert shop.waiting("internal") == []

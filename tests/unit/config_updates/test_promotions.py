@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.unit.config_updates.promotion_scenario import REPOSITORY, THREE, Promotions
+from tests.unit.config_updates.promotion_scenario import REPOSITORY, STAGING, THREE, Promotions, about
 from tidegate.config.model.file import FILE
 from tidegate.config_updates.promotions.begin_promotion import start_promotion
 from tidegate.config_updates.promotions.promote_entry import promote_entry
@@ -31,21 +31,10 @@ from tidegate.config_updates.rules.refusals import (
 from tidegate.messages.config_updates import EndSoak, FailPromotion, OfPromotion, PromoteEntry, WaitInPromotion
 from tidegate.rules.errors import NotFound
 
-STAGING = ("s1", "s2", "s3")
-
 
 @pytest.fixture
 def shop():
     return Promotions()
-
-
-def _complete(scenario, images="one", number=0):
-    """Announce an image set, land it and let all targets of staging deploy it."""
-    entry = scenario.announce(images, number=number)
-    scenario.land(entry, images)
-    for each in STAGING:
-        scenario.report(each)
-    return entry
 
 
 def test_43_two_of_three_targets_are_not_enough(shop):
@@ -68,7 +57,7 @@ def test_44_the_third_target_at_a_later_commit_with_the_same_image_set_promotes(
     (promoted,) = shop.waiting("internal")
     assert (promoted.kind, promoted.source_sha, promoted.source_environment) == (EntryKind.PROMOTION, sha, "staging")
     assert (promoted.app_sha, promoted.by) == (entry.app_sha, "ci")
-    assert shop.promotion(entry).reason == "It is promoted to internal."
+    assert "to internal" in shop.promotion(entry).reason
     assert shop.ports.update_workflows.workers
 
 
@@ -81,7 +70,7 @@ def test_45_a_target_with_a_newer_image_set_waits_for_it_on_all(shop):
     shop.land(second, "two")
     shop.report("s3")
     assert shop.waiting("internal") == []
-    assert shop.promotion(first).reason == "Superseded by a newer image set before all targets had deployed it."
+    assert "before all targets" in shop.promotion(first).reason
     shop.report("s1")
     shop.report("s2")
     assert [each.source_sha for each in shop.waiting("internal")] == [shop.tip]
@@ -126,28 +115,27 @@ def test_47_a_late_report_of_an_older_image_set_brings_nothing_back(shop):
 
 def test_47_an_older_image_set_that_was_held_does_not_follow_a_newer_one(shop):
     shop.hold("shop")
-    first, second = _complete(shop), _complete(shop, "two", 1)
+    first, second = shop.complete(), shop.complete("two", 1)
     shop.hold("shop", hold=False)
     review_promotions(shop.ports, REPOSITORY)
     shop.go_on()
-    assert shop.promotion(first).reason == "Superseded by a newer image set."
+    assert "newer" in shop.promotion(first).reason
     (promoted,) = shop.waiting("internal")
     assert promoted.source_sha == shop.promotion(second).commit
 
 
 def test_47_an_older_image_set_adds_nothing_behind_a_newer_one_on_its_way(shop):
     shop.hold("shop")
-    first = _complete(shop)
+    first = shop.complete()
     late = shop.promotion(first)
-    second = _complete(shop, "two", 1)
+    second = shop.complete("two", 1)
     shop.hold("shop", hold=False)
     review_promotions(shop.ports, REPOSITORY)
     shop.go_on()
     assert [each.source_sha for each in shop.waiting("internal")] == [shop.promotion(second).commit]
     shop.store._promotions[REPOSITORY, first.id, 1] = late
-    about = {"repository": REPOSITORY, "entry": first.id, "entry_attempt": 1}
-    moved = promote_entry(shop.ports, PromoteEntry(**about))
-    assert moved.reason == "internal has a newer image set, or one is on its way."
+    moved = promote_entry(shop.ports, PromoteEntry(**about(first)))
+    assert "newer" in moved.reason
     assert len(shop.waiting("internal")) == 1
 
 
@@ -165,7 +153,7 @@ def test_48_a_target_that_failed_blocks_until_it_succeeds(shop):
 
 
 def test_49_a_sync_of_a_commit_with_the_same_images_promotes_nothing(shop):
-    _complete(shop)
+    shop.complete()
     (promoted,) = shop.waiting("internal")
     shop.land(shop.test(promoted))
     shop.push({"template.yaml": b"changed"})
@@ -191,13 +179,13 @@ def test_50_a_target_that_never_reports_stalls_its_environment_and_a_late_report
 
 
 def test_50_a_promotion_that_went_on_meanwhile_is_not_stalled(shop):
-    entry = _complete(shop)
+    entry = shop.complete()
     shop.stall(entry)
     assert not shop.promotion(entry).stalled
 
 
 def test_51_a_promotion_that_waits_copies_its_own_image_set_while_newer_ones_arrive(shop):
-    first = _complete(shop)
+    first = shop.complete()
     (promoted,) = shop.waiting("internal")
     second = shop.announce("two", number=1)
     shop.land(second, "two")
@@ -207,11 +195,11 @@ def test_51_a_promotion_that_waits_copies_its_own_image_set_while_newer_ones_arr
 
 
 def test_52_an_evicted_promotion_changes_nothing_and_may_be_retried(shop):
-    _complete(shop)
+    shop.complete()
     (promoted,) = shop.waiting("internal")
     testing = shop.test(promoted)
     shop.end(testing, EntryState.EVICTED, "build failed.")
-    assert shop.promotion(promoted).reason == "It did not land: build failed."
+    assert "build failed" in shop.promotion(promoted).reason
     assert shop.store.environment(REPOSITORY, "shop", "internal").newest is None
     again = replace(promoted, attempt=2)
     shop.land(shop.test(again))
@@ -222,7 +210,7 @@ def test_52_an_evicted_promotion_changes_nothing_and_may_be_retried(shop):
 def test_52_an_attempt_that_was_put_into_the_queue_again_has_a_promotion_of_its_own(shop):
     entry = shop.announce("one")
     shop.test(replace(entry, attempt=2))
-    assert shop.promotion(entry).reason == "It was put into the queue again, which has a promotion of its own."
+    assert "queue again" in shop.promotion(entry).reason
 
 
 def test_53_an_image_set_keeps_the_chain_that_it_started_with(shop):
@@ -246,7 +234,7 @@ def test_53_an_environment_that_is_gone_has_no_promotion(shop):
 
 def test_57_two_image_sets_of_one_repository_do_not_wait_for_each_other(shop):
     entry = shop.announce("blog", "blog", "test")
-    _complete(shop)
+    shop.complete()
     shop.land(entry, "blog")
     shop.report("t1", image_set="blog")
     assert len(shop.waiting("live", "blog")) == len(shop.waiting("internal")) == 1
@@ -277,7 +265,7 @@ def test_an_image_set_that_landed_together_with_a_newer_one_ends(shop):
 
 def test_people_see_what_a_promotion_waits_for(shop):
     shop.hold("shop")
-    entry = _complete(shop)
+    entry = shop.complete()
     assert (REPOSITORY, entry.id) in shop.ports.event_publisher.news
 
 
@@ -291,7 +279,7 @@ def test_a_repeated_report_changes_nothing(shop):
 
 
 def test_the_last_environment_promotes_no_further(shop):
-    _complete(shop)
+    shop.complete()
     (first,) = shop.waiting("internal")
     shop.land(shop.test(first))
     shop.report("i1")
@@ -299,7 +287,7 @@ def test_the_last_environment_promotes_no_further(shop):
     shop.land(shop.test(second))
     shop.report("p1")
     shop.report("p2")
-    assert shop.promotion(second).reason == "All targets have deployed it. It goes no further."
+    assert "no further" in shop.promotion(second).reason
     assert shop.store.head(REPOSITORY).waiting == ()
 
 
@@ -321,7 +309,7 @@ def test_a_report_that_cannot_be_right_is_refused(shop, target, image_set, sha, 
 
 def test_a_held_image_set_waits_until_it_is_released(shop):
     shop.hold("shop")
-    entry = _complete(shop)
+    entry = shop.complete()
     assert shop.promotion(entry).stage is Stage.AFTER
     assert shop.promotion(entry).reason == "operator holds shop: look at it first"
     assert shop.waiting("internal") == []
@@ -338,7 +326,7 @@ def _fill(shop, entries=MOST_OPEN):
 
 def test_an_image_set_waits_while_the_queue_is_full(shop):
     shop.hold("shop")
-    entry = _complete(shop)
+    entry = shop.complete()
     _fill(shop)
     shop.hold("shop", hold=False)
     review_promotions(shop.ports, REPOSITORY)
@@ -352,31 +340,30 @@ def test_an_image_set_waits_while_the_queue_is_full(shop):
 
 def test_an_image_set_waits_on_if_others_have_filled_the_queue_meanwhile(shop):
     shop.hold("shop")
-    entry = _complete(shop)
+    entry = shop.complete()
     shop.hold("shop", hold=False)
     _fill(shop)
-    about = {"repository": REPOSITORY, "entry": entry.id, "entry_attempt": 1}
-    promoted = promote_entry(shop.ports, PromoteEntry(**about))
+    promoted = promote_entry(shop.ports, PromoteEntry(**about(entry)))
     assert (promoted.full, f"{MOST_OPEN} entries" in promoted.reason) == (True, True)
     assert (shop.promotion(entry).stage, shop.waiting("internal")) == (Stage.AFTER, [])
 
 
 def test_a_target_that_fails_after_all_had_deployed_it_blocks_as_well(shop):
     shop.hold("shop")
-    entry = _complete(shop)
+    entry = shop.complete()
     shop.report("s2", succeeded=False)
     shop.hold("shop", hold=False)
     review_promotions(shop.ports, REPOSITORY)
-    assert shop.promotion(entry).reason == "It failed on s2."
+    assert "failed on s2" in shop.promotion(entry).reason
     shop.report("s2")
     assert len(shop.waiting("internal")) == 1
 
 
 def test_a_person_promotes_where_the_file_says_so():
     shop = Promotions(THREE.replace("targets: [{name: i1}]", "targets: [{name: i1}], promote: manual"))
-    _complete(shop)
-    entry = _complete(shop, "two", 1)
-    assert shop.promotion(entry).reason == "Somebody must promote it to internal."
+    shop.complete()
+    entry = shop.complete("two", 1)
+    assert "Somebody must promote" in shop.promotion(entry).reason
     shop.store.save_promotion(replace(shop.promotion(entry), approved_by="rhea"))
     review_promotions(shop.ports, REPOSITORY)
     shop.go_on()
@@ -387,7 +374,7 @@ def test_a_person_promotes_where_the_file_says_so():
 def test_an_image_set_stays_for_its_soak_time():
     shop = Promotions(THREE.replace("{name: s3}]}", "{name: s3}], soak: 2h}"))
     before = shop.ports.clock.now()
-    _complete(shop)
+    shop.complete()
     assert (shop.ports.clock.now() - before).total_seconds() >= 7200
     assert len(shop.waiting("internal")) == 1
 
@@ -401,8 +388,7 @@ def test_an_image_set_that_is_replaced_while_it_soaks_goes_no_further(monkeypatc
     soaking = replace(shop.promotion(entry), stage=Stage.SOAK, identity=identity)
     shop.store.save_promotion(soaking)
     shop.land_by_hand("staging", "two")
-    about = {"repository": REPOSITORY, "entry": entry.id, "entry_attempt": 1}
-    moved = end_soak(shop.ports, EndSoak(**about))
+    moved = end_soak(shop.ports, EndSoak(**about(entry)))
     assert (moved.next, moved.reason) == ("ended", "Superseded by a newer image set before it had stayed long enough.")
 
 
@@ -416,7 +402,7 @@ def test_an_image_set_behind_many_newer_ones_is_overtaken(shop):
 def test_an_environment_waits_for_another_one():
     after = "targets: [{name: i1}], after: [{environment: blog/test}]"
     shop = Promotions(THREE.replace("targets: [{name: i1}]", after))
-    entry = _complete(shop)
+    entry = shop.complete()
     assert shop.promotion(entry).reason == "blog/test has not deployed its newest image set."
     blog = shop.announce("blog", "blog", "test")
     shop.land(blog, "blog")
@@ -430,13 +416,13 @@ def test_a_rollback_is_promoted_nowhere(shop):
     shop.land(rollback, "one")
     for each in STAGING:
         shop.report(each)
-    assert shop.promotion(rollback).reason == "All targets have deployed it. It goes no further."
+    assert "no further" in shop.promotion(rollback).reason
     assert shop.waiting("internal") == []
 
 
 def test_an_environment_that_runs_the_images_already_gets_no_entry(shop):
     shop.land_by_hand("internal", "one")
-    entry = _complete(shop)
+    entry = shop.complete()
     assert shop.promotion(entry).reason == "internal runs it already."
     assert shop.waiting("internal") == []
 
@@ -464,19 +450,19 @@ def test_starting_and_beginning_twice_is_harmless(shop):
 def test_a_late_copy_of_an_earlier_wait_leaves_the_token_of_the_later_one(shop):
     entry = shop.announce("one")
     token = shop.promotion(entry).token
-    about = {"repository": REPOSITORY, "entry": entry.id, "entry_attempt": 1}
-    late = WaitInPromotion(**about, stage="checks", token="late", entered="2020-01-01T00:00:00+00:00")
+    message = about(entry)
+    late = WaitInPromotion(**message, stage="checks", token="late", entered="2020-01-01T00:00:00+00:00")
     wait_in_promotion(shop.ports, late)
     assert shop.promotion(entry).token == token
 
 
 def test_an_internal_error_is_recorded_and_leaves_the_promotion_open(shop):
     entry = shop.announce("one")
-    about = {"repository": REPOSITORY, "entry": entry.id, "entry_attempt": 1}
-    fail_promotion(shop.ports, FailPromotion(**about, error="Boom", cause="it broke"))
+    message = about(entry)
+    fail_promotion(shop.ports, FailPromotion(**message, error="Boom", cause="it broke"))
     assert (shop.promotion(entry).stage, shop.promotion(entry).reason) == (
         Stage.CHECKS,
         "Internal error: Boom: it broke",
     )
     with pytest.raises(NotFound):
-        find_promotion(shop.ports, OfPromotion(**{**about, "entry_attempt": 9}))
+        find_promotion(shop.ports, OfPromotion(**{**message, "entry_attempt": 9}))

@@ -24,7 +24,7 @@ def receive(ports: Ports, repository: str = REPOSITORY) -> str:
 
 
 def test_a_repository_without_a_queue_gets_none(ports):
-    assert receive(ports) == "The repository has no config updates."
+    assert "no config updates" in receive(ports)
     assert ports.config_updates.head(REPOSITORY).version == 0
     assert ports.update_workflows.workers == []
 
@@ -33,7 +33,7 @@ def test_the_worker_of_a_queue_is_woken_and_a_repeated_delivery_wakes_it_once(po
     head = ports.config_updates.head(REPOSITORY)
     ports.config_updates.commit(head, head)
     for _ in range(2):
-        assert receive(ports) == "The worker of config updates reads the checks."
+        assert "reads the checks" in receive(ports)
     assert ports.config_updates.head(REPOSITORY).asked
     assert [repository for _, repository in ports.update_workflows.workers] == [REPOSITORY]
-    assert receive(ports, "acme/other") == "The repository has no config updates."
+    assert "no config updates" in receive(ports, "acme/other")

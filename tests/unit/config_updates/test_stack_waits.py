@@ -29,21 +29,13 @@ def _shop(settings=LISTED):
     return shop
 
 
-def _complete(shop):
-    entry = shop.announce("one")
-    shop.land(entry, "one")
-    for each in ("s1", "s2", "s3"):
-        shop.report(each)
-    return shop.promotion(entry)
-
-
 def _deployment(state=State.QUEUED, stack="network", **fields):
     return deployment_in(state, repository=INFRA, stack=stack, **fields)
 
 
 def test_a_stack_without_open_or_failed_deployments_lets_the_image_set_pass():
     shop = _shop()
-    _complete(shop)
+    shop.complete()
     assert len(shop.waiting("internal")) == 1
 
 
@@ -51,7 +43,7 @@ def test_a_stack_with_a_queued_deployment_is_waited_for():
     shop = _shop()
     queued = _deployment()
     shop.ports.queues.enqueue(queued)
-    promotion = _complete(shop)
+    promotion = shop.promotion(shop.complete())
     assert promotion.reason == (
         f"It waits for the stack network of acme/infra: the deployment of {queued.root.name} at "
         f"{queued.revision.sha[:12]} is not finished."
@@ -62,7 +54,7 @@ def test_a_stack_with_a_queued_deployment_is_waited_for():
 def test_a_deployment_of_another_stack_is_not_waited_for():
     shop = _shop()
     shop.ports.queues.enqueue(_deployment(stack="monitoring"))
-    _complete(shop)
+    shop.complete()
     assert len(shop.waiting("internal")) == 1
 
 
@@ -71,7 +63,7 @@ def test_a_deployment_of_a_later_push_is_not_waited_for():
     later = any_deployment().request.at - timedelta(hours=1)
     shop.ports.repository_index._repositories[INFRA] = KnownRepository(INFRA, "main", "c" * 40, later)
     shop.ports.queues.enqueue(_deployment())
-    _complete(shop)
+    shop.complete()
     assert len(shop.waiting("internal")) == 1
 
 
@@ -83,7 +75,7 @@ def test_a_failed_deployment_is_waited_for_until_a_later_one_is_done():
     failed = replace(_deployment(State.APPLY_FAILED), version=shop.ports.deployments.get(queued.id).version)
     undone = replace(head, undone=replace(any_deployed(), deployment=failed.id))
     head = shop.ports.queues.commit(head, undone, take=first, deployment=failed)
-    promotion = _complete(shop)
+    promotion = shop.promotion(shop.complete())
     assert promotion.reason.endswith("failed.")
     shop.ports.queues.commit(head, replace(head, undone=None))
     review_promotions(shop.ports, REPOSITORY)
@@ -116,7 +108,7 @@ def test_an_image_set_that_still_waits_for_its_targets_is_left_alone():
 @pytest.mark.parametrize("settings", [{}, {"TIDEGATE_UPDATE_REPOSITORIES": "acme/other"}])
 def test_a_repository_that_the_installation_does_not_list_is_waited_for_for_ever(settings):
     shop = _shop(settings)
-    promotion = _complete(shop)
+    promotion = shop.promotion(shop.complete())
     assert promotion.reason == (
         "The installation does not allow to wait for the stack network of acme/infra: an operator can list the "
         "repository."
