@@ -18,7 +18,7 @@ from tidegate.config_updates.promotions.promotion_steps import (
 )
 from tidegate.config_updates.promotions.review_promotions import review_promotions
 from tidegate.config_updates.rules.entry import EntryKind, EntryState
-from tidegate.config_updates.rules.environment import MOST_LANDED, Standing
+from tidegate.config_updates.rules.environment import MOST_LANDED, ImageSetStatus
 from tidegate.config_updates.rules.fan_in import Rollout
 from tidegate.config_updates.rules.promotion import STALLED_AFTER, Stage
 from tidegate.config_updates.rules.queue import MOST_OPEN
@@ -394,9 +394,9 @@ def test_an_image_set_that_is_replaced_while_it_soaks_goes_no_further(monkeypatc
 
 def test_an_image_set_behind_many_newer_ones_is_overtaken(shop):
     for number in range(MOST_LANDED):
-        assert shop.store.environment(REPOSITORY, "shop", "staging").standing("old") is Standing.UNKNOWN
+        assert shop.store.environment(REPOSITORY, "shop", "staging").status_of("old") is ImageSetStatus.UNKNOWN
         shop.land_by_hand("staging", f"images {number}")
-    assert shop.store.environment(REPOSITORY, "shop", "staging").standing("old") is Standing.OVERTAKEN
+    assert shop.store.environment(REPOSITORY, "shop", "staging").status_of("old") is ImageSetStatus.SUPERSEDED
 
 
 def test_an_environment_waits_for_another_one():

@@ -88,7 +88,7 @@ def test_the_end_of_a_deployment_lets_the_image_set_go_on_that_waits_for_its_rep
     shop = _shop()
     queued = _deployment()
     shop.ports.queues.enqueue(queued)
-    _complete(shop)
+    shop.complete()
     head, first = shop.ports.queues.read(queued.queue)
     shop.ports.queues.commit(head, replace(head), take=first, deployment=deployment_in(State.APPLIED, repository=INFRA))
     follow_stacks(shop.ports, FollowStacks(repository=repository))

@@ -32,26 +32,26 @@ def check_operation(ports: Ports, asking: Asking, about: Operated) -> Decision:
     except NoConfigUpdates:  # What is left in the queue can still be evicted.
         accesses: Mapping[str, Access | None] = {f"the config updates of {about.repository}": None}
     else:
-        places = _places(ports, current, about)
-        accesses = {f"environment {one}/{name}": current.rules(one, name).access for one, name in places}
+        meant = _environments(ports, current, about)
+        accesses = {f"environment {one}/{name}": current.rules(one, name).access for one, name in meant}
     refusals = refusals_of(asking, accesses, about.operation.action)
     return Decision(not refusals, " ".join(refusals))
 
 
 def is_offered(asking: Asking, current: CurrentUpdates, operation: str, image_set: str = "", name: str = "") -> bool:
     """Tell whether to offer somebody an operation, by its word, in an environment, all of an image set, or all."""
-    places = (
+    every = (
         (each.name, environment.name)
         for each in current.updates.sets
         for environment in each.environments
         if image_set in {"", each.name}
     )
-    meant = [(image_set, name)] if name else places
+    meant = [(image_set, name)] if name else every
     accesses = (current.rules(*each).access for each in meant)
     return all(asking.may(each, Operation(operation).action, "").done for each in accesses)
 
 
-def _places(ports: Ports, current: CurrentUpdates, about: Operated) -> Collection[tuple[str, str]]:
+def _environments(ports: Ports, current: CurrentUpdates, about: Operated) -> Collection[tuple[str, str]]:
     """Return the image set and the name of each environment."""
     if about.entry:
         return [ports.config_updates.entry(current.repository, about.entry).environment_key]

@@ -105,8 +105,7 @@ def _ended(
 
 def get_sets(ports: Ports, repository: str) -> Sequence[SetView]:
     """Return the image sets of a repository, as they are declared. Raise what ``current_updates`` raises."""
-    current = current_updates(ports, repository)
-    return _sets(ports, repository, current.updates.sets)
+    return _sets(ports, repository, current_updates(ports, repository).updates.sets)
 
 
 def get_set(ports: Ports, repository: str, name: str) -> SetView:

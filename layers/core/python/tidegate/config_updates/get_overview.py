@@ -54,21 +54,22 @@ class EnvironmentOverview:
     @property
     def is_complete(self) -> bool:
         """Whether all targets run what is on the default branch."""
-        return self.newest is not None and self.state.complete == self.newest.identity
+        return self.newest is not None and self.state.is_complete
 
     @property
     def reported(self) -> tuple[str, ...]:
         """The targets that run what is on the default branch."""
-        identity = self.newest.identity if self.newest else ""
-        done = {each.target for each in self.state.reports if each.identity == identity and each.succeeded}
-        return tuple(each.name for each in self.declared.targets if each.name in done)
+        return self._targets(succeeded=True)
 
     @property
     def failed(self) -> tuple[str, ...]:
         """The targets that could not deploy what is on the default branch."""
-        identity = self.newest.identity if self.newest else ""
-        failed = {each.target for each in self.state.reports if each.identity == identity and not each.succeeded}
-        return tuple(each.name for each in self.declared.targets if each.name in failed)
+        return self._targets(succeeded=False)
+
+    def _targets(self, *, succeeded: bool) -> tuple[str, ...]:
+        wanted = self.newest.identity if self.newest else "", succeeded
+        found = {each.target for each in self.state.reports if (each.identity, each.succeeded) == wanted}
+        return tuple(each.name for each in self.declared.targets if each.name in found)
 
 
 @dataclass(frozen=True, slots=True)

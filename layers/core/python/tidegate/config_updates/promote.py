@@ -76,11 +76,11 @@ def _promote(
     return _enqueue(ports, state, state.newest, rules, approval)
 
 
-def _waiting_entry(ports: Ports, head: UpdateHead, place: tuple[str, str]) -> UpdateEntry | None:
+def _waiting_entry(ports: Ports, head: UpdateHead, key: tuple[str, str]) -> UpdateEntry | None:
     """Return the newest promotion to an environment that approvals or a freeze window keep in the queue."""
     known = ports.config_updates.entries(head.repository, head.waiting)
     found = (known[each] for each in reversed(head.waiting) if each in known)
-    of_it = (each for each in found if each.environment_key == place and each.kind is EntryKind.PROMOTION)
+    of_it = (each for each in found if each.environment_key == key and each.kind is EntryKind.PROMOTION)
     return next((each for each in of_it if each.waits_for), None)
 
 

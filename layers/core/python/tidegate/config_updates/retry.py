@@ -66,7 +66,7 @@ def _refusal(ports: Ports, head: UpdateHead, entry: UpdateEntry) -> str:
 
 
 def _newer(ports: Ports, head: UpdateHead, entry: UpdateEntry) -> UpdateEntry | None:
-    """Return a newer announcement for the same place that is in the queue, or was the last to land."""
+    """Return a newer announcement for the same environment that is in the queue, or was the last to land."""
     landed = ports.config_updates.environment(entry.repository, *entry.environment_key).newest
     of_it = [*head.open, landed.entry] if landed and landed.entry else [*head.open]
     others = ports.config_updates.entries(entry.repository, of_it)

@@ -65,8 +65,8 @@ class _Asked:
 
 
 def _roll_back(ports: Ports, repository: str, asked: _Asked) -> EntryDecision:
-    place, by = (asked.rules.image_set, asked.rules.name), asked.approval.by
-    head, state = ports.config_updates.head(repository), ports.config_updates.environment(repository, *place)
+    key, by = (asked.rules.image_set, asked.rules.name), asked.approval.by
+    head, state = ports.config_updates.head(repository), ports.config_updates.environment(repository, *key)
     found = _earlier(state, asked.to)
     if state.newest is None or not isinstance(found, Landed):
         return EntryDecision(False, str(found))

@@ -34,6 +34,8 @@ from tidegate.web.authorization import REMEMBERED, REMEMBERED_SECONDS, Access
 from tidegate.web.nested import whole_owner
 from tidegate.web.refusals import InvalidTargetToken, PayloadMismatch, QueueFull, SupersededAnnouncement, ensure_done
 from tidegate.web.update_models import (
+    COMMIT_PATTERN,
+    NAME_PATTERN,
     AnnouncedModel,
     AnnouncementGiven,
     Announcing,
@@ -59,8 +61,8 @@ from tidegate.web.update_models import (
 _BASE = "/api/v1/config-updates/<owner>/<name>"
 _SET, _ENTRY = f"{_BASE}/sets/<image_set>", f"{_BASE}/entries/<id>"
 _JSON = "application/json"
-_Name = Annotated[str, Path(pattern=r"^[A-Za-z0-9]([A-Za-z0-9_.-]{0,98}[A-Za-z0-9])?$")]
-_Commit = Annotated[str, Path(pattern=r"^([0-9a-f]{40}|[0-9a-f]{64})$")]
+_Name = Annotated[str, Path(pattern=NAME_PATTERN)]
+_Commit = Annotated[str, Path(pattern=COMMIT_PATTERN)]
 _Entry = Annotated[str, Path(pattern=r"^[0-9A-Za-z]{1,40}$")]
 _Nothing = Annotated[NothingGiven, Body()]
 _NO_REPORT = "This event of Flux is no report of a deployed commit. Nothing was changed."

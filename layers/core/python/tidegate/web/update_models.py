@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Discriminator, Field, Tag
 
-from tidegate.config.rules.config_updates import Environment, Promote
+from tidegate.config.rules.config_updates import NAME, Environment, Promote
 from tidegate.config_updates.get_entries import EntryView, EnvironmentView, QueueView, SetView
 from tidegate.config_updates.reports import Reported
 from tidegate.config_updates.rules.entry import EntryKind, EntryState
@@ -15,15 +15,17 @@ from tidegate.config_updates.rules.environment import EnvironmentState, Landed
 from tidegate.config_updates.rules.fan_in import Rollout
 from tidegate.config_updates.rules.image_set import MOST_SERVICES
 from tidegate.config_updates.rules.queue import Hold, Pause
+from tidegate.config_updates.rules.trailers import COMMIT
 from tidegate.config_updates.rules.verdicts import Verdict
 from tidegate.config_updates.texts.promotion import waiting_text
+from tidegate.deploys.rules.locking import LONGEST_REASON
 from tidegate.rules.numbers import LARGEST_EXACT
 from tidegate.rules.timestamp import timestamp_from
 from tidegate.web.models import Shown, Timestamp
 
-_NAME = r"^[A-Za-z0-9]([A-Za-z0-9_.-]{0,98}[A-Za-z0-9])?$"
-_LONGEST_REASON = 300
-_COMMIT = r"^([0-9a-f]{40}|[0-9a-f]{64})$"
+#: Whole names and commits, as the description of the API has them.
+NAME_PATTERN = f"^{NAME.pattern}$"
+COMMIT_PATTERN = f"^({COMMIT.pattern})$"
 
 
 class Given(BaseModel):
@@ -40,7 +42,7 @@ class ImageGiven(Given):
 
 
 Images = Annotated[
-    dict[Annotated[str, Field(pattern=_NAME)], ImageGiven],
+    dict[Annotated[str, Field(pattern=NAME_PATTERN)], ImageGiven],
     Field(min_length=1, max_length=MOST_SERVICES, json_schema_extra={"additionalProperties": False}),
 ]
 
@@ -77,7 +79,7 @@ Announcing = Annotated[
 class ReportGiven(Given):
     """What a target has deployed."""
 
-    config_sha: str = Field(pattern=_COMMIT, description="The commit of the config repository")
+    config_sha: str = Field(pattern=COMMIT_PATTERN, description="The commit of the config repository")
     result: Literal["succeeded", "failed"]
     operation_id: str = Field(
         default="",
@@ -123,7 +125,7 @@ Reporting = Annotated[
 class ReasonGiven(Given):
     """Why."""
 
-    reason: str = Field(default="", max_length=_LONGEST_REASON, description="The reason, which Tidegate shows")
+    reason: str = Field(default="", max_length=LONGEST_REASON, description="The reason, which Tidegate shows")
 
 
 class RollbackGiven(Given):
@@ -136,7 +138,7 @@ class RollbackGiven(Given):
     )
     override: str = Field(
         default="",
-        max_length=_LONGEST_REASON,
+        max_length=LONGEST_REASON,
         description="An operator's reason to pass freeze windows and missing approvals",
     )
 
@@ -378,7 +380,7 @@ def _who(what: Pause | Hold | None) -> PausedModel | None:
 def _environment(declared: Environment, known: EnvironmentView) -> EnvironmentModel:
     state = known.state
     newest, *earlier = map(_landed, state.landed) if state.landed else [None]
-    complete = state.newest is not None and state.complete == state.newest.identity
+    complete = state.newest is not None and state.is_complete
     return EnvironmentModel(
         name=declared.name,
         file=declared.file,

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from tidegate.config_updates.promotions.find_waits import find_waits
-from tidegate.config_updates.rules.environment import EnvironmentState, Standing
+from tidegate.config_updates.rules.environment import EnvironmentState, ImageSetStatus
 from tidegate.config_updates.rules.promotion import (
     Promotion,
     Stage,
@@ -112,7 +112,7 @@ def _is_ready(promotion: Promotion) -> bool:
 
 def _completed(ports: Ports, promotion: Promotion, environment: EnvironmentState) -> EnvironmentState:
     """Save once that all targets deployed the image set, by the targets that the promotion started with."""
-    if environment.standing(promotion.identity) is not Standing.NEWEST:
+    if environment.status_of(promotion.identity) is not ImageSetStatus.NEWEST:
         return environment
     completed = environment.completed(promotion.targets, ports.clock.now())
     return ports.config_updates.save_environment(completed) if completed != environment else environment

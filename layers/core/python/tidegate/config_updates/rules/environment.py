@@ -16,11 +16,11 @@ MOST_LANDED = 20
 BY_HAND = "by hand"
 
 
-class Standing(StrEnum):
-    """Where an image set is among those that an environment has. ``OVERTAKEN``: a newer one landed after it."""
+class ImageSetStatus(StrEnum):
+    """Where an image set is among those that an environment has. ``SUPERSEDED``: a newer one landed after it."""
 
     NEWEST = "newest"
-    OVERTAKEN = "overtaken"
+    SUPERSEDED = "superseded"
     UNKNOWN = "unknown"
 
 
@@ -65,12 +65,12 @@ class EnvironmentState:
             return self
         return replace(self, landed=(landed, *self.landed)[:MOST_LANDED])
 
-    def standing(self, identity: str) -> Standing:
+    def status_of(self, identity: str) -> ImageSetStatus:
         """Return where an image set is: of the same one that landed twice, the newer counts."""
         identities = [each.identity for each in self.landed]
         if identity not in identities:
-            return Standing.OVERTAKEN if len(identities) == MOST_LANDED else Standing.UNKNOWN
-        return Standing.OVERTAKEN if identities.index(identity) else Standing.NEWEST
+            return ImageSetStatus.SUPERSEDED if len(identities) == MOST_LANDED else ImageSetStatus.UNKNOWN
+        return ImageSetStatus.SUPERSEDED if identities.index(identity) else ImageSetStatus.NEWEST
 
     @property
     def is_complete(self) -> bool:

@@ -12,15 +12,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tidegate.config.rules.config_updates import NAME
 from tidegate.config_updates.rules.trailers import COMMIT
 from tidegate.rules.errors import TidegateError, quoted
 
 #: Services of one image set: 300 of the longest names fit a message of SQS, which takes 256 KiB.
 MOST_SERVICES = 300
 _LONGEST_REFERENCE = 400
-_SERVICE = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,98}[A-Za-z0-9])?")
 # What the distribution specification allows: a registry with a port and path components, a tag, a digest.
-_NAME = re.compile(r"[a-z0-9.:/_-]+")
+_REPOSITORY = re.compile(r"[a-z0-9.:/_-]+")
 _TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
@@ -77,7 +77,7 @@ def read_image_set(app_sha: str, body: Any) -> ImageSet:
 
 
 def _image(app_sha: str, service: str, given: Any) -> Image:
-    if not _SERVICE.fullmatch(service):
+    if not NAME.fullmatch(service):
         advice = "Use letters, digits, '.', '_' and '-', at most 100 of them."
         raise InvalidImageSet(f"{quoted(service)} is not a valid service name.", advice)
     if not isinstance(given, Mapping) or set(given) != {"Tag", "Digest"}:
@@ -101,7 +101,7 @@ def _split(reference: Any, sign: str, end: re.Pattern[str]) -> tuple[str, str] |
     if not isinstance(reference, str) or len(reference) > _LONGEST_REFERENCE:
         return None
     name, _, rest = reference.rpartition(sign)
-    is_name = _NAME.fullmatch(name) and name[0].isalnum() and name[-1].isalnum()
+    is_name = _REPOSITORY.fullmatch(name) and name[0].isalnum() and name[-1].isalnum()
     return (name, rest) if is_name and end.fullmatch(rest) else None
 
 

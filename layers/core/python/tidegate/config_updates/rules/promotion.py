@@ -14,7 +14,7 @@ from tidegate.config.rules.config_updates import (
 )
 from tidegate.config_updates.rules.approvals import EntryApproval
 from tidegate.config_updates.rules.entry import EntryKind, EntryState, UpdateEntry, entry_id
-from tidegate.config_updates.rules.environment import EnvironmentState, Standing
+from tidegate.config_updates.rules.environment import EnvironmentState, ImageSetStatus
 from tidegate.config_updates.rules.fan_in import Progress, Rollout, rollout_of
 
 #: How long targets may take before people are told: a sync of Argo CD starts within 3 minutes, one of Flux within 10,
@@ -139,7 +139,7 @@ def execution_name(entry: str, attempt: int, restarts: int = 0) -> str:
 
 
 def new_promotion(entry: UpdateEntry, image_set: DeclaredImageSet | None) -> Promotion:
-    """Return the promotion of an entry with the chain as it is declared now. A place that is gone ends it.
+    """Return the promotion of an entry with the chain as it is declared now. An environment that is gone ends it.
 
     A rollback is promoted nowhere: its images were in the environments that follow before.
     """
@@ -193,7 +193,7 @@ def with_entry(promotion: Promotion, entry: UpdateEntry | None) -> Promotion:
 
 def with_environment(promotion: Promotion, environment: EnvironmentState, now: datetime) -> Promotion:
     """Return a promotion that waits for its targets, with what their reports say."""
-    if environment.standing(promotion.identity) is Standing.OVERTAKEN:
+    if environment.status_of(promotion.identity) is ImageSetStatus.SUPERSEDED:
         return ended(promotion, "Superseded by a newer image set before all targets had deployed it.")
     progress = progress_of(promotion, environment, now)
     if progress.rollout is Rollout.COMPLETE:
@@ -225,7 +225,7 @@ def after_soak(promotion: Promotion, environment: EnvironmentState) -> Promotion
     """Return a promotion whose soak is over: an image set that was replaced meanwhile has not shown that it stays."""
     if promotion.stage is not Stage.SOAK:
         return promotion
-    if environment.standing(promotion.identity) is Standing.OVERTAKEN:
+    if environment.status_of(promotion.identity) is ImageSetStatus.SUPERSEDED:
         return ended(promotion, "Superseded by a newer image set before it had stayed long enough.")
     return replace(promotion, stage=Stage.AFTER, reason="It stayed long enough.")
 

@@ -35,7 +35,7 @@ _TITLES = {
 
 @dataclass(frozen=True, slots=True)
 class EntryCheckRun:
-    """An entry, its place on the auto branch (None once it is off), and the URL of the repository's page, if any.
+    """An entry, its commit on the auto branch (None once it is off), and the URL of the repository's page, if any.
 
     ``notice`` answers a button without effect.
     """
