@@ -262,9 +262,9 @@ class _Observer:
             for environment in image_set.environments:
                 state = self._environment(image_set.name, environment.name)
                 identity = self._identity(refs.default, environment)
-                known = {each.identity for each in state.landed[:1]} | self._coming(image_set.name, environment)
                 if not identity or (state.newest and state.newest.identity == identity):
                     continue
+                known = {each.identity for each in state.landed[:1]} | self._coming(image_set.name, environment)
                 at = self.ports.clock.now()
                 self._keep(state.with_landed(Landed(refs.default, identity, at, "", BY_HAND)))
                 if state.newest and identity not in known:
