@@ -14,7 +14,7 @@ from tests.contract.queue_actors import Died, Fate, Mortal
 from tests.contract.stores import Stores
 from tests.fakes import MemoryEventPublisher
 from tests.fakes.ports import memory_ports
-from tidegate.deploys.cancel_deployment import cancel_deployment
+from tidegate.deploys.cancel_deployment import cancel_deployment, go_on_cancelling
 from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
 from tidegate.deploys.rules.slots import INSTALLATION
 from tidegate.deploys.rules.state import State, is_final
@@ -164,6 +164,8 @@ class SlotsScenario:
     def reconcile(self) -> None:
         with suppress(Died, Conflict):
             self.end_crashed()
+            for one in self.deployed:
+                go_on_cancelling(self.ports, one)
             turn = ReconcilerPass(self.clock, LONG_AGO)
             turn.until = turn.ago(-600)
             free_slots(self.ports, turn)
