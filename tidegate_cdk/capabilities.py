@@ -34,6 +34,7 @@ class Capability(Enum):
     READ_DEPLOYMENTS = "read deployments"
     CHANGE_SETS = "read and write the members of a change"
     READ_CHANGE_SETS = "read the members of a change"
+    WAVES = "read and write how stacks of a change are rolled out"
     PULL_REQUESTS = "read and write the records of pull requests"
     READ_PULL_REQUESTS = "read the records of pull requests"
     PLAN_SLOTS = "assign concurrency slots to plans of pull requests, and resume plans that wait for one"

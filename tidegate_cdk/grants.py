@@ -425,6 +425,7 @@ _GRANTS: Mapping[Capability, Callable[[GrantContext], Grant]] = {
     Capability.READ_DEPLOYMENTS: _records("deployment", actions=_READ_MANY),
     Capability.CHANGE_SETS: _records("change", actions=("dynamodb:Query", *_WRITE)),
     Capability.READ_CHANGE_SETS: _records("change", actions=("dynamodb:Query",)),
+    Capability.WAVES: _records("waves", actions=("dynamodb:GetItem", "dynamodb:Query", "dynamodb:PutItem")),
     Capability.PULL_REQUESTS: _records("pull", actions=(*_READ_MANY, "dynamodb:PutItem")),
     Capability.READ_PULL_REQUESTS: _records("pull", actions=_READ_MANY),
     Capability.PLAN_SLOTS: _places,

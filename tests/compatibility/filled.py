@@ -17,6 +17,7 @@ from tidegate.aws.records import pack
 
 #: What is stored in the table, by module.
 _STORED = {
+    "tidegate.changes.rules.wave": ("Wave",),
     "tidegate.config.rules.drift": ("DriftRecord",),
     "tidegate.deploys.rules.deployment": ("Deployment",),
     "tidegate.deploys.rules.job": ("Job",),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 
 import pytest
@@ -11,8 +12,9 @@ from tests.builders import NOW
 from tests.instants import utc
 from tidegate.aws.records import from_item
 from tidegate.changes.adapters.change_sets import DynamoChangeSets
+from tidegate.changes.rules.wave import Wave, WaveDecision, WaveFailure
 from tidegate.ports import Enrolled
-from tidegate.rules.errors import CloudUnavailable
+from tidegate.rules.errors import CloudUnavailable, Conflict
 
 LATER = utc("2026-03-02T08:15")
 
@@ -94,3 +96,41 @@ def test_what_another_write_crosses_is_written_again_and_not_for_ever(client, ta
     assert list(DynamoChangeSets(client, table).deployments("change")) == [member()]
     with pytest.raises(CloudUnavailable, match="The change change could not be stored: too many concurrent writers"):
         DynamoChangeSets(Crossed(client, 9), table).enroll("change", [member("db")])
+
+
+WAVE = Wave("change", "prod", ("a-1",), (WaveFailure("b", "b-1"),), ("b-1",), WaveDecision("operator", NOW, "known"))
+
+
+def test_a_wave_that_nobody_wrote_is_new(stores):
+    assert stores.change_sets.wave("change", "prod") == Wave("change", "prod")
+    assert list(stores.change_sets.waves("change")) == []
+
+
+def test_a_wave_is_read_as_it_was_saved(stores):
+    saved = stores.change_sets.save_wave(WAVE)
+    assert saved == replace(WAVE, version=1) == stores.change_sets.wave("change", "prod")
+    again = stores.change_sets.save_wave(replace(saved, running=(), continued=None))
+    assert stores.change_sets.wave("change", "prod") == again == replace(saved, running=(), continued=None, version=2)
+
+
+def test_waves_of_a_change_are_told_by_stack(stores):
+    for change, stack in (("change", "prod"), ("change", "dev"), ("other", "prod")):
+        stores.change_sets.save_wave(Wave(change, stack))
+    assert [wave.stack for wave in stores.change_sets.waves("change")] == ["dev", "prod"]
+    assert list(stores.change_sets.deployments("change")) == []
+
+
+def test_of_two_that_write_a_wave_one_reads_it_again(stores):
+    stores.change_sets.save_wave(WAVE)
+    with pytest.raises(Conflict):
+        stores.change_sets.save_wave(WAVE)
+    saved = stores.change_sets.save_wave(replace(WAVE, version=1))
+    with pytest.raises(Conflict):
+        stores.change_sets.save_wave(replace(WAVE, version=1))
+    assert saved.version == 2
+
+
+def test_waves_are_kept_as_long_as_the_members(client, table):
+    DynamoChangeSets(client, table, now=lambda: 1_000_000.0).save_wave(WAVE)
+    items = [from_item(item) for item in client.scan(TableName=table)["Items"]]
+    assert [item["expires_at"] for item in items] == [1_000_000 + 90 * 24 * 3600]

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from tests.chance import examples
 from tidegate.changes.rules.change_set import Candidate, Candidates, ChangeSet, Key, change_set
 from tidegate.changes.rules.stack import RunStrategy, Stack
+from tidegate.changes.rules.waits import Soak
+from tidegate.changes.rules.wave import WaveRules
 from tidegate.roots.rules.root import Root
 from tidegate.roots.rules.root_query import parse_tag_query
 from tidegate.roots.rules.terms import tagged
@@ -163,6 +165,17 @@ class TestWhatWaits:
         found = resolve(roots, "y@prod", prod=Stack("prod", apply_after=after("dev"), plan_after=after("dev")))
         assert not found.members[0].waits.before_plan
         assert found.members[0].waits.apply_after == ()
+
+    def test_members_know_how_their_stack_is_rolled_out_and_for_what_others_soak(self):
+        stacks = {
+            "a": Stack("a", soak=60),
+            "b": Stack("b", apply_after=after("a"), wave=WaveRules(max_concurrent=1)),
+            "c": Stack("c", plan_after=after("a"), apply_after=after("b")),
+        }
+        found = resolve([candidate(name, name) for name in stacks], *(f"{name}@{name}" for name in stacks), **stacks)
+        waves = {each.stack: (each.wave, each.waits.soaks) for each in found.members}
+        soaks = (Soak("a", 60),)
+        assert waves == {"a": (WaveRules(), ()), "b": (WaveRules(1), soaks), "c": (WaveRules(), soaks)}
 
     def test_members_come_after_what_they_wait_for_although_their_names_are_smaller(self):
         roots = [candidate("a", "prod"), candidate("b", "dev", "name:c"), candidate("c", "dev")]

@@ -17,6 +17,7 @@ from tidegate.changes.rules.stack import (
     examine_stacks,
     resolve_stacks,
 )
+from tidegate.changes.rules.wave import WaveRules
 from tidegate.rules.errors import StackCycle, StackGroupsDisagree, StackInItself, UnknownStack
 from tidegate.rules.graphs import Cycle, closed, in_order
 
@@ -381,3 +382,22 @@ def test_hundreds_of_stacks_are_resolved_at_once(definitions):
     begun = time.process_time()
     examine_stacks(definitions)
     assert time.process_time() - begun < 5
+
+
+class TestWaves:
+    def test_a_stack_takes_what_it_does_not_say_from_the_nearest_group(self):
+        stacks = resolve_stacks(
+            [
+                group("all", "fleet", max_concurrent=9, soak=60),
+                group("fleet", "a", "b", stop_on_failures=2, max_concurrent=5),
+                leaf("a", max_concurrent=1),
+                leaf("b", soak=0),
+            ]
+        )
+        assert (stacks["a"].wave, stacks["a"].soak) == (WaveRules(1, 2), 60)
+        assert (stacks["b"].wave, stacks["b"].soak) == (WaveRules(5, 2), 0)
+        assert (stacks["default"].wave, stacks["default"].soak) == (WaveRules(), 0)
+
+    def test_groups_at_one_distance_must_agree(self):
+        found = mistake(group("x", "a", max_concurrent=1), group("y", "a", max_concurrent=2), leaf("a"))
+        assert isinstance(found, StackGroupsDisagree)

@@ -10,7 +10,7 @@ from markdown_it import MarkdownIt
 from tests.builders import NOW, any_root, deployment_in
 from tests.instants import utc
 from tests.unit.check_runs.rendered import shown
-from tidegate.changes.rules.waits import AwaitedEnvironment, Waits
+from tidegate.changes.rules.waits import AwaitedEnvironment, Soak, Waits
 from tidegate.deploys.rules.gate import Dependency
 from tidegate.deploys.rules.state import State
 from tidegate.deploys.rules.waiting import AfterGate, Gate
@@ -382,3 +382,29 @@ def test_what_a_newer_revision_brought_since_says_that_others_go_on(contained):
     assert ("A newer revision that contains this one is deployed" in summary) is contained
     assert ("Correct the configuration and merge the fix" in summary) is not contained
     assert " \n" not in summary
+
+
+def test_one_that_waits_for_others_of_its_stack_says_so_and_has_no_dependencies():
+    gate = Gate("job", NOW, wave="Stack prod applies at most 5 at the same time.")
+    check_run = shown(State.GATED, gate=gate)
+    assert check_run.title.startswith("Waiting for others of stack prod: ")
+    assert "applies at most 5" in check_run.summary
+    assert "Dependencies" not in check_run.summary
+
+
+def test_one_whose_stack_had_too_many_failures_offers_to_retry_and_to_reject():
+    gate = Gate("job", NOW, wave="Stack prod does not continue.")
+    check_run = shown(State.BLOCKED, gate=gate, reason=gate.wave)
+    assert check_run.title == "Blocked: too many failures in stack prod"
+    assert [action.button for action in check_run.actions] == [Button.RETRY, Button.REJECT]
+    assert "does not continue" in check_run.summary
+    head = shown(State.BLOCKED, gate=gate, pull_request=7)
+    assert [action.button for action in head.actions] == [Button.REJECT]
+    rejected = replace(gate, next=AfterGate.REJECTED, by="reviewer", at=LATER)
+    assert shown(State.BLOCKED, gate=rejected).actions == ()
+
+
+def test_a_soak_time_is_told_with_its_end():
+    waits = Waits(apply_after=("dev",), soaks=(Soak("dev", 60),))
+    reason = "Waiting for the soak time of stack dev. It ends on 2026-03-02 09:00 UTC."
+    assert "ends on 2026" in shown(State.GATED, waits=waits, reason=reason).summary

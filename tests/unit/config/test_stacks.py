@@ -43,6 +43,12 @@ stacks:
     assert not loaded.several
 
 
+def test_a_stack_says_how_it_is_rolled_out():
+    rules = "{max_concurrent: 5, stop_on_failures: 2, soak: 90m}"
+    it = load(stack(f"{{tag_query: a, rules: {rules}}}")).stacks[1]
+    assert it.definition.rules == StackRules(max_concurrent=5, stop_on_failures=2, soak=5400)
+
+
 def stack(text: str) -> str:
     return f"stacks:\n  names:\n    dev: {{tag_query: dev}}\n    it: {text}\n"
 
@@ -55,6 +61,10 @@ def stack(text: str) -> str:
         ("{stacks: []}", 4, 18, ["the stack group is empty"]),
         ("{stacks: dev}", 4, 18, ["Write [dev]"]),
         ("{stacks: [dve]}", 4, 19, ["the stack 'dve' is not declared", "Did you mean 'dev'?"]),
+        ("{tag_query: a, rules: {max_concurrent: 0}}", 4, 48, ["greater than or equal to 1"]),
+        ("{tag_query: a, rules: {stop_on_failures: some}}", 4, 50, ["should be a number"]),
+        ("{tag_query: a, rules: {soak: soon}}", 4, 38, ["'soon' is not a duration"]),
+        ("{tag_query: a, rules: {soak: 8d}}", 4, 38, ["'8d' is too long"]),
         ("{tag_query: a, rules: {apply_after: [dev, prd]}}", 4, 51, ["stack 'it'", "the stack 'prd' is not declared"]),
         ("{tag_query: a, on_change: {can_apply_after: [x]}}", 4, 54, ["the stack 'x' is not declared"]),
         ("{tag_query: a, on_change: {apply_after: [x]}}", 4, 50, ["the stack 'x' is not declared"]),

@@ -101,7 +101,8 @@ def _of_stacks(before: Mapping[str, Stack], after: Mapping[str, Stack]) -> Itera
 
 
 def _rules(stack: Stack) -> object:
-    return stack.apply_after, stack.plan_after, stack.modified_by, stack.auto_apply, stack.environments
+    between = stack.apply_after, stack.plan_after, stack.modified_by, stack.environments
+    return between, stack.auto_apply, stack.wave, stack.soak
 
 
 def _of_roots(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from datetime import timedelta
 from functools import lru_cache
 from typing import Annotated, Any, Literal
 
@@ -12,6 +13,7 @@ from pydantic_core import PydanticCustomError
 
 from tidegate.config.expressions import Expression
 from tidegate.config.patterns import root_patterns
+from tidegate.deploys.rules.locking import DURATION
 from tidegate.deploys.rules.mask_pattern import pattern_problem
 from tidegate.roots.rules.query_words import InvalidTagQuery
 from tidegate.roots.rules.root import directory, repository_name, root_name, workspace_name
@@ -27,6 +29,7 @@ _SEGMENT = r"(?!\.{1,2}(?:/|$))(?:\*\*(?=/|$)|[\w.-]+(?:\*[\w.-]*)?|\*[\w.-]*)"
 _SIMPLE = re.compile(rf"!?{_SEGMENT}(?:/{_SEGMENT})*")
 #: Characters of a text that are repeated as the list that was probably meant.
 _SHOWN_WORDS = 100
+_UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 _VERSION = re.compile(r"\d{1,4}\.\d{1,4}\.\d{1,4}(-[0-9A-Za-z.]{1,30})?")
 
 
@@ -38,6 +41,24 @@ def refused(problem: str, allowed: str) -> PydanticCustomError:
 def shown(text: str) -> str:
     """Return a text of the file as refusals show it."""
     return quoted(text)
+
+
+def length(text: str) -> timedelta:
+    """Return a valid duration of the file."""
+    return timedelta(**{_UNITS[text[-1]]: int(text[:-1])})
+
+
+def duration(most: timedelta, limit: str) -> AfterValidator:
+    """Return the validator of a duration up to ``most``, which ``limit`` says in words."""
+
+    def validate(text: str) -> str:
+        if not re.fullmatch(DURATION, text):
+            raise refused(f"{shown(text)} is not a duration", "Write minutes, hours or days, such as 90m, 12h or 3d")
+        if length(text) > most:
+            raise refused(f"{shown(text)} is too long", f"The limit is {limit}")
+        return text
+
+    return AfterValidator(validate)
 
 
 def _named(check: Callable[[str], str]) -> AfterValidator:

@@ -173,6 +173,6 @@ def _deployment(request: Request, each: Deployable, at: datetime, change: str, l
         shared=configured.shared,
         changed_at=at,
         commits=DeployedCommits(request.authors.logins, request.authors.known),
-        change=Membership(change, member.why, member.layer - first + 1, last - first + 1, member.waits),
+        change=Membership(change, member.why, member.layer - first + 1, last - first + 1, member.waits, member.wave),
         settings=RootSettings(configured.review_rule, configured.run, configured.access),
     )

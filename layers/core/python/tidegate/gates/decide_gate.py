@@ -15,6 +15,7 @@ from tidegate.deploys.rules.rerun import state_refusal
 from tidegate.deploys.rules.state import DONE, State, is_final, where_it_is
 from tidegate.deploys.rules.waiting import AfterGate
 from tidegate.deploys.texts.advice import advice_on
+from tidegate.deploys.waves import Waves
 from tidegate.gates.decide_requirements import decide_requirements
 from tidegate.gates.retry_blocked import Retry, hand_over_retry, repeated
 from tidegate.gates.settle_gate import settle_gate
@@ -107,12 +108,14 @@ def _to_blame(ports: Ports, blocked: Deployment) -> Sequence[Deployment]:
     """Return the failed deployments that block a deployment, also through others that are blocked."""
     members = ports.change_sets.deployments(blocked.change.id)
     records = ports.deployments.many([each.deployment for each in members])
-    seen, todo = {blocked.id}, [blocked]
+    seen, todo, waves = {blocked.id}, [blocked], Waves(ports)
     found = []
     while todo:
         one = todo.pop()
-        awaited = [each for each in members if waits_for(one, each.root, each.stack)]
-        for record in [records[each.deployment] for each in awaited if each.deployment in records]:
+        awaited = [each.deployment for each in members if waits_for(one, each.root, each.stack)]
+        if one.gate is not None and one.gate.wave:
+            awaited += [each.deployment for each in waves.of(one).failed]
+        for record in [records[each] for each in awaited if each in records]:
             if record.id in seen:
                 continue
             seen.add(record.id)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tidegate.deploys.rules.deployment import Deployment
-from tidegate.deploys.rules.gate import Dependency, dependency, is_shut, lost, waits_for
+from tidegate.deploys.rules.gate import Dependency, dependency, is_shut, lost, soaking, waits_for
 from tidegate.gates.environment_waits import EnvironmentWaits
 from tidegate.ports import Ports
 
@@ -17,7 +17,8 @@ def dependencies(ports: Ports, deployment: Deployment) -> Sequence[Dependency]:
     records = ports.deployments.many([each.deployment for each in awaited])
     found = [dependency(each.root, each.stack, records.get(each.deployment)) for each in awaited]
     gone = lost(deployment, {(each.root, each.stack) for each in members})
-    return [*found, *gone, *EnvironmentWaits(ports).by(deployment)]
+    soaks = soaking(deployment, found, ports.clock.now())
+    return [*found, *gone, *soaks, *EnvironmentWaits(ports).by(deployment)]
 
 
 def is_blocked(ports: Ports, deployment: Deployment) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
+from datetime import datetime
 
 from tidegate.deploys.queue.enqueue import enqueue
 from tidegate.deploys.rules.dependencies import DependencyInChange
@@ -14,8 +15,8 @@ from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.gate import (
     WAITING,
     Dependencies,
-    looked_at,
     run_after,
+    soaking,
     successor,
     superseded,
     yielded,
@@ -23,11 +24,15 @@ from tidegate.deploys.rules.gate import (
 )
 from tidegate.deploys.rules.state import State
 from tidegate.deploys.rules.waiting import AfterGate
+from tidegate.deploys.waves import Waves
 from tidegate.gates.environment_waits import EnvironmentWaits
+from tidegate.gates.look_at_gate import look_at_gate
 from tidegate.gates.settle_gate import settle_gate
+from tidegate.gates.stop_wave import reject_stopped, waits_for_people
 from tidegate.ports import Enrolled, Ports
 from tidegate.rules.decide_again import deciding_again
 from tidegate.rules.errors import Conflict
+from tidegate.rules.timestamp import LONG_AGO
 
 
 def open_gates(ports: Ports, change_set: str, replaced: Collection[str] = ()) -> int:
@@ -41,11 +46,21 @@ def open_gates(ports: Ports, change_set: str, replaced: Collection[str] = ()) ->
     records = ports.deployments.many([each.deployment for each in members])
     awaited = DependencyInChange({(each.root, each.stack): records.get(each.deployment) for each in members})
     everyone = {**records, **ports.deployments.many([each for each in replaced if each not in records])}
-    environments = EnvironmentWaits(ports)
+    environments, waves = EnvironmentWaits(ports), Waves(ports)
     changed, failures, is_passed_on = 0, [], False
-    for before in [each for each in everyone.values() if each.state in WAITING or yielded(each)]:
+    if any(each.change.has_wave for each in everyone.values()):
+        waves.read(change_set, records)
+    waiting = [
+        each
+        for each in everyone.values()
+        if each.state in WAITING or yielded(each) or (waits_for_people(each) and waves.is_stopped(each))
+    ]
+    for before in sorted(waiting, key=_longest_first):
         try:
-            after = _look_at(ports, before, awaited, environments)
+            if waits_for_people(before):
+                after = reject_stopped(ports, before, waves.of(before))
+            else:
+                after = _look_at(ports, before, awaited, environments, waves)
         except Exception as error:  # noqa: BLE001  # One's failure must not hold the others back.
             error.add_note(f"while checking the gate of {before.id}")
             failures.append(error)
@@ -62,24 +77,30 @@ def open_gates(ports: Ports, change_set: str, replaced: Collection[str] = ()) ->
 
 
 def _look_at(
-    ports: Ports, known: Deployment, awaited: DependencyInChange, environments: EnvironmentWaits
+    ports: Ports, known: Deployment, awaited: DependencyInChange, environments: EnvironmentWaits, waves: Waves
 ) -> Deployment:
     dependencies, behind = awaited.by(known), awaited.behind(known)
-    if others := environments.by(known):
+    if others := (*soaking(known, dependencies.all, ports.clock.now()), *environments.by(known)):
         dependencies = Dependencies((*dependencies.all, *others))
     try:
-        looked = _look(ports, known, dependencies, behind)
+        looked = _look(ports, known, dependencies, behind, waves)
     except Conflict:
-        looked = deciding_again(lambda: _look(ports, ports.deployments.get(known.id), dependencies, behind))
+        looked = deciding_again(lambda: _look(ports, ports.deployments.get(known.id), dependencies, behind, waves))
     _carry_out(ports, looked)
     if looked.version != known.version:
         ports.event_publisher.changed(looked)
     return looked
 
 
-def _look(ports: Ports, deployment: Deployment, dependencies: Dependencies, behind: Deployment | None) -> Deployment:
+def _longest_first(deployment: Deployment) -> tuple[datetime, str]:
+    return deployment.gate.since if deployment.gate else LONG_AGO, deployment.id
+
+
+def _look(
+    ports: Ports, deployment: Deployment, dependencies: Dependencies, behind: Deployment | None, waves: Waves
+) -> Deployment:
     at = ports.clock.now()
-    looked = looked_at(deployment, dependencies, at)
+    looked = look_at_gate(waves, deployment, dependencies, at)
     gate = looked.gate
     if looked.state in WAITING and gate is not None and gate.next is None:
         newer = _successor(ports, looked) if looked.state is State.BLOCKED else None

@@ -10,10 +10,12 @@ from dataclasses import replace
 
 from tidegate.deploys.rules.cancelling import not_cancelled
 from tidegate.deploys.rules.deployment import Deployment
-from tidegate.deploys.rules.gate import BEFORE_PLAN, WAITS_PER_EXECUTION, looked_at
+from tidegate.deploys.rules.gate import BEFORE_PLAN, WAITS_PER_EXECUTION
 from tidegate.deploys.rules.state import State
 from tidegate.deploys.rules.waiting import Gate
+from tidegate.deploys.waves import Waves
 from tidegate.gates.evaluate_gate import dependencies
+from tidegate.gates.look_at_gate import look_at_gate
 from tidegate.gates.settle_gate import settle_gate
 from tidegate.messages import WaitAtGate
 from tidegate.ports import Ports
@@ -56,7 +58,7 @@ def _enter(ports: Ports, identifier: str, gate: str) -> None:
 
 def _look(ports: Ports, identifier: str) -> Deployment:
     deployment = not_cancelled(ports.deployments.get(identifier))
-    looked = looked_at(deployment, dependencies(ports, deployment), ports.clock.now())
+    looked = look_at_gate(Waves(ports), deployment, dependencies(ports, deployment), ports.clock.now())
     return ports.deployments.save(looked) if looked != deployment else deployment
 
 

@@ -16,7 +16,7 @@ from tidegate.deploys.choose_plan_runner import choose_plan_runner, needs_fargat
 from tidegate.deploys.rules.audit import RUNNING, audit_message, with_audited
 from tidegate.deploys.rules.cancelling import not_cancelled
 from tidegate.deploys.rules.deployment import Deployment
-from tidegate.deploys.rules.gate import WAITING
+from tidegate.deploys.rules.gate import WAITING, held_by_wave
 from tidegate.deploys.rules.job import Job, JobKind, job_id
 from tidegate.deploys.rules.outcome import Ending
 from tidegate.deploys.rules.planned import ApplyJob
@@ -26,6 +26,7 @@ from tidegate.deploys.rules.state import State
 from tidegate.deploys.rules.waiting import AfterGate, Gate, RequirementsCheck
 from tidegate.deploys.slots.keep_slots import release_slot, take_slot
 from tidegate.deploys.stop_runner import stop_runner
+from tidegate.deploys.waves import Waves, leave_wave
 from tidegate.gates.apply_requirements import missing_requirements
 from tidegate.gates.evaluate_gate import is_blocked
 from tidegate.messages import BeginJob, JobBegun
@@ -63,8 +64,12 @@ def begin_job(ports: Ports, message: BeginJob) -> JobBegun:
         return _begin(ports, message)
     except _TRIED_AGAIN:
         raise
+    except GateShut:  # Whoever evaluates the gates gives it a place in its wave from here on.
+        release_slot(ports, message.deployment)
+        raise
     except TidegateError:
         release_slot(ports, message.deployment)
+        _leave_wave(ports, message)
         raise
 
 
@@ -122,6 +127,7 @@ def _begin_apply(ports: Ports, deployment: Deployment, job: Job) -> None:
         return
     at = ports.clock.now()
     approved = _fulfilled(ports, _still_there(ports, _passed(ports, deployment, at), at), at)
+    _admitted(ports, approved, at)
     deployment = _with_slot(ports, deployment, approved)
     applying = replace(deployment.moved(State.APPLYING, at), apply=ApplyJob(job.id, at))
     ports.jobs.create(job)
@@ -183,6 +189,24 @@ def _fulfilled(ports: Ports, approved: Deployment, at: datetime) -> Deployment:
         ports.event_publisher.changed(ports.deployments.save(waiting(approved, missing, at)))
         raise RequirementsMissing(approved.id)
     return replace(approved, requirements=replace(approved.requirements, missing=(), frozen=""))
+
+
+def _admitted(ports: Ports, approved: Deployment, at: datetime) -> None:
+    """Give the deployment a place in its wave. Raise GateShut, with the deployment back at its gate, if it has none."""
+    verdict = Waves(ports).admit(approved)
+    if verdict.begins or approved.planned.plan is None:
+        return
+    gate = Gate(approved.planned.plan.job, at)
+    gated = replace(approved.moved(State.GATED, at, verdict.reason), gate=gate)
+    ports.event_publisher.changed(ports.deployments.save(held_by_wave(gated, gate, verdict, at)))
+    raise GateShut(approved.id)
+
+
+def _leave_wave(ports: Ports, message: BeginJob) -> None:
+    """Give back the place of an apply that does not begin now. One that began before keeps it."""
+    deployment = ports.deployments.get(message.deployment)
+    if deployment.state is not State.APPLYING:
+        leave_wave(ports, deployment)
 
 
 def _size_of_plan(ports: Ports, deployment: Deployment, size: RunnerSize) -> RunnerSize:

@@ -54,13 +54,13 @@ def _record(ports: Ports, message: RecordPlan) -> PlanRecorded:
 def decide_plan(ports: Ports, deployment: Deployment, plan: Plan) -> PlanRecorded:
     """Store and return the plan's next step, apart from policies. Raise as ``record_plan``."""
     verdict = evaluate_plan(deployment, plan)
-    is_gated = deployment.change.waits.before_apply and verdict.next is not Need.NOTHING
+    is_gated = deployment.change.waits_before_apply and verdict.next is not Need.NOTHING
     if deployment.state is State.PLANNING:
         deployment = ports.deployments.save(_planned(ports, deployment, plan, verdict, is_gated=is_gated))
     elif deployment.planned.plan != plan:
         raise WrongState(deployment.id, deployment.state, "recording a plan")
     if is_gated:  # The wait at the gate follows immediately and is published there.
-        return PlanRecorded(next=GATE, reason="Other stacks or environments come first.")
+        return PlanRecorded(next=GATE, reason="Its stack's rules come first.")
     ports.event_publisher.changed(deployment)
     if verdict.next is Need.REVIEW:
         ports.event_publisher.queue_changed(deployment.queue)

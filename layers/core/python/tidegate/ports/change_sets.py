@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:  # Functions import this, and their starts count.
+    from tidegate.changes.rules.wave import Wave
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,3 +32,12 @@ class ChangeSets(Protocol):
 
     def deployments(self, change_set: str) -> Sequence[Enrolled]:
         """Return all, by stack and root, with a consistent read."""
+
+    def wave(self, change_set: str, stack: str) -> Wave:
+        """Return a stack of a change as it is rolled out, with a consistent read; a new one if none is stored."""
+
+    def waves(self, change_set: str) -> Sequence[Wave]:
+        """Return all stored ones of a change, by stack, with a consistent read."""
+
+    def save_wave(self, wave: Wave) -> Wave:
+        """Store a wave that is based on the newest; return it as stored. Raise Conflict if it is not."""

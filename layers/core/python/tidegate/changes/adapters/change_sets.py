@@ -1,13 +1,15 @@
-"""Deployments of one change: items ``change#ID`` / ``member#STACK#ROOT``."""
+"""Deployments of one change: items ``change#ID`` / ``member#STACK#ROOT``, and ``waves#ID`` / ``STACK``."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from tidegate.aws.records import pack, to_item, unpack
 from tidegate.aws.table import Table, reasons, refusals_of
+from tidegate.changes.rules.wave import Wave
 from tidegate.ports import Enrolled
 from tidegate.rules.errors import CloudUnavailable, Conflict
 from tidegate.rules.timestamp import timestamp_text
@@ -36,13 +38,37 @@ class DynamoChangeSets:
             self._enroll(change_set, every[start : start + _BATCH])
 
     def deployments(self, change_set: str) -> Sequence[Enrolled]:
-        items = self._table.query(
+        items = self._items(change_set, _partition(change_set))
+        return sorted((unpack(Enrolled, item) for item in items), key=lambda one: (one.stack, one.root))
+
+    def wave(self, change_set: str, stack: str) -> Wave:
+        item = self._table.get(_name(change_set), _waves(change_set), stack)
+        return Wave(change_set, stack) if item is None else unpack(Wave, item)
+
+    def waves(self, change_set: str) -> Sequence[Wave]:
+        items = self._items(change_set, _waves(change_set))
+        return sorted((unpack(Wave, item) for item in items), key=lambda one: one.stack)
+
+    def save_wave(self, wave: Wave) -> Wave:
+        saved = replace(wave, version=wave.version + 1)
+        key = {"pk": _waves(wave.change), "sk": wave.stack}
+        based_on = {
+            "ConditionExpression": "version = :before" if wave.version else "attribute_not_exists(pk)",
+            **({"ExpressionAttributeValues": to_item({":before": wave.version})} if wave.version else {}),
+        }
+        self._table.put(_name(wave.change), {**pack(saved), **key, **self._lasting()}, based_on)
+        return saved
+
+    def _items(self, change_set: str, partition: str) -> Iterable[dict[str, Any]]:
+        return self._table.query(
             _name(change_set),
             ConsistentRead=True,
             KeyConditionExpression="pk = :pk",
-            ExpressionAttributeValues=to_item({":pk": _partition(change_set)}),
+            ExpressionAttributeValues=to_item({":pk": partition}),
         )
-        return sorted((unpack(Enrolled, item) for item in items), key=lambda one: (one.stack, one.root))
+
+    def _lasting(self) -> dict[str, int]:
+        return {"expires_at": int(self._now()) + _KEPT_SECONDS}
 
     def _enroll(self, change_set: str, wanted: Sequence[Enrolled]) -> None:
         """Write newer deployments. A stored one cancels its transaction, which is repeated without it."""
@@ -71,7 +97,7 @@ class DynamoChangeSets:
 
     def _put(self, change_set: str, one: Enrolled) -> dict[str, Any]:
         key = {"pk": _partition(change_set), "sk": f"member#{one.stack}#{one.root}"}
-        item = {**pack(one), **key, "expires_at": int(self._now()) + _KEPT_SECONDS}
+        item = {**pack(one), **key, **self._lasting()}
         return {
             "TableName": self._table.name,
             "Item": to_item(item),
@@ -82,6 +108,10 @@ class DynamoChangeSets:
 
 def _partition(change_set: str) -> str:
     return f"change#{change_set}"
+
+
+def _waves(change_set: str) -> str:
+    return f"waves#{change_set}"
 
 
 def _name(change_set: str) -> str:

@@ -10,7 +10,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tidegate.changes.rules.stack import DEFAULT_STACK, RunStrategy, Stack
-from tidegate.changes.rules.waits import Waits
+from tidegate.changes.rules.waits import Soak, Waits
+from tidegate.changes.rules.wave import WaveRules
 from tidegate.roots.rules.root import Root
 from tidegate.roots.rules.root_index import TagIndex
 from tidegate.roots.rules.root_query import TagQuery
@@ -51,6 +52,7 @@ class Member:
     why: str
     layer: int = 1
     waits: Waits = field(default_factory=Waits)
+    wave: WaveRules = field(default_factory=WaveRules)
 
     @property
     def key(self) -> Key:
@@ -215,7 +217,8 @@ def _in_order(pools: Mapping[str, _Pool], stacks: Mapping[str, Stack], why: Mapp
         name, stack = keys[node]
         pool = pools[stack]
         root = pool.candidates[pool.place[name]].root
-        members.append(Member(root, stack, why[keys[node]], layers[node], waiting.waits(node)))
+        why_it = why[keys[node]]
+        members.append(Member(root, stack, why_it, layers[node], waiting.waits(node), stacks[stack].wave))
     return tuple(members)
 
 
@@ -274,7 +277,10 @@ class _Waiting:
         for name, rules in present.items():
             plan_after = sorted(rules.plan_after & present.keys())
             apply_after = sorted((rules.apply_after - rules.plan_after) & present.keys())
-            self._gates[name] = Waits((), tuple(plan_after), tuple(apply_after), environments=rules.environments)
+            soaks = tuple(Soak(each, present[each].soak) for each in (*plan_after, *apply_after) if present[each].soak)
+            self._gates[name] = Waits(
+                (), tuple(plan_after), tuple(apply_after), environments=rules.environments, soaks=soaks
+            )
             for other in plan_after:
                 self._graph.wait(begin[name], done[other])
             for other in apply_after:

@@ -15,6 +15,7 @@ from typing import Any
 
 from tidegate.changes.rules.stack_groups import StackGroups, groups_of
 from tidegate.changes.rules.waits import AwaitedEnvironment
+from tidegate.changes.rules.wave import WaveRules
 from tidegate.rules.errors import InvalidStacks, StackCycle, StackGroupsDisagree, StackInItself, UnknownStack, quoted
 from tidegate.rules.graphs import Cycle, closed, in_order
 
@@ -25,6 +26,8 @@ DEFAULT_STACK = "default"
 MAXIMUM_MISTAKES = 20
 
 _RULES = ("apply_after", "plan_after", "modified_by")
+#: Rules of which a leaf takes the nearest value.
+_PUSHED_DOWN = ("auto_apply", "max_concurrent", "stop_on_failures", "soak")
 
 
 class RunStrategy(StrEnum):
@@ -36,9 +39,10 @@ class RunStrategy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StackRules:
-    """Rules between stacks, by name. ``plan_after`` is what ``modified_by`` says where it is None.
+    """Rules between stacks, by name, and of how each is rolled out.
 
-    ``environments`` of config repositories are applied to first.
+    ``plan_after`` is what ``modified_by`` says where it is None. ``environments`` of config repositories are applied to
+    first. ``soak`` is in seconds.
     """
 
     apply_after: tuple[str, ...] = ()
@@ -46,6 +50,9 @@ class StackRules:
     modified_by: tuple[str, ...] = ()
     auto_apply: bool | None = None
     environments: tuple[AwaitedEnvironment, ...] = ()
+    max_concurrent: int | None = None
+    stop_on_failures: int | None = None
+    soak: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +74,7 @@ class Stack:
     """A leaf as used. ``within`` are its parent stacks, the nearest first; rules name leaves only.
 
     ``apply_after``, ``plan_after`` and ``modified_by`` hold all leaves of the rule, transitively, and never the stack
-    itself.
+    itself. ``soak`` is in seconds.
     """
 
     name: str
@@ -79,6 +86,8 @@ class Stack:
     auto_apply: bool | None = None
     run_strategy: RunStrategy = RunStrategy.ONE_FOR_ONE
     environments: tuple[AwaitedEnvironment, ...] = ()
+    wave: WaveRules = field(default_factory=WaveRules)
+    soak: int = 0
 
 
 def resolve_stacks(definitions: Sequence[StackDefinition]) -> Mapping[str, Stack]:
@@ -145,7 +154,7 @@ _Place = tuple[str, ...]
 def _parts(definition: StackDefinition) -> dict[_Place, object]:
     """Return the parts of a definition that its groups could set as well."""
     parts: dict[_Place, object] = {
-        ("auto_apply",): definition.rules.auto_apply,
+        **{(name,): getattr(definition.rules, name) for name in _PUSHED_DOWN},
         ("run_strategy",): definition.run_strategy,
     }
     parts |= {("variables", name): value for name, value in definition.variables}
@@ -191,6 +200,8 @@ class _Resolution:
             values.get(("auto_apply",)),
             values.get(("run_strategy",), RunStrategy.ONE_FOR_ONE),
             tuple(sorted({each for name in self._around(leaf) for each in self._declared[name].rules.environments})),
+            WaveRules(values.get(("max_concurrent",)), values.get(("stop_on_failures",))),
+            values.get(("soak",), 0),
         )
 
     def _said_around(self, leaf: str) -> Iterator[tuple[_Place, _Said]]:

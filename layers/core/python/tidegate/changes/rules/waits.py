@@ -26,6 +26,14 @@ class AwaitedEnvironment:
 
 
 @dataclass(frozen=True, slots=True)
+class Soak:
+    """How long a stack must have been completely applied before those after it begin their applies."""
+
+    stack: str
+    seconds: int
+
+
+@dataclass(frozen=True, slots=True)
 class Waits:
     """A root's dependencies in its change set. Most have none.
 
@@ -33,7 +41,7 @@ class Waits:
     (stacks) before it is applied. Only members of the change set are named. ``refused`` are further dependencies that
     are refused, the first ``MOST_REFUSED``: it does not continue without them. ``by_hand`` are those that no merge
     deploys: it continues, but people review its plan. ``environments`` of config repositories must be complete before
-    it is applied.
+    it is applied. ``soaks`` are of stacks in ``plan_after`` and ``apply_after``.
     """
 
     roots: tuple[str, ...] = ()
@@ -42,6 +50,7 @@ class Waits:
     refused: tuple[tuple[str, str], ...] = ()
     by_hand: tuple[tuple[str, str], ...] = ()
     environments: tuple[AwaitedEnvironment, ...] = ()
+    soaks: tuple[Soak, ...] = ()
 
     @property
     def before_plan(self) -> bool:
@@ -49,7 +58,7 @@ class Waits:
 
     @property
     def before_apply(self) -> bool:
-        return bool(self.apply_after or self.environments)
+        return bool(self.apply_after or self.environments or self.soaks)
 
     @property
     def any(self) -> bool:

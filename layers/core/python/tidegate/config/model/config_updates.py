@@ -24,8 +24,18 @@ from tidegate.config.rules.config_updates import (
     placeholders,
 )
 from tidegate.config.section import Section
-from tidegate.config.values import Flag, Name, Repository, StackName, as_list, empty_if_absent, refused, shown
-from tidegate.deploys.rules.locking import DURATION
+from tidegate.config.values import (
+    Flag,
+    Name,
+    Repository,
+    StackName,
+    as_list,
+    duration,
+    empty_if_absent,
+    length,
+    refused,
+    shown,
+)
 from tidegate.roots.rules.nearest import nearest
 from tidegate.rules.errors import InvalidName
 from tidegate.vcs.rules.events import OUR_CHECK_RUNS, branch_name
@@ -34,7 +44,6 @@ _BRANCH = re.compile(r"[A-Za-z0-9_./-]{1,100}")
 #: An App's name, or ``@`` and a user's login.
 _APP = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,98}[a-z0-9])?|@[a-z0-9](?:[a-z0-9._-]{0,98}[a-z0-9])?")
 _FILE = re.compile(r"(?!/)[^\x00-\x1f\x7f\\]{1,300}\.json")
-_UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 #: Where forges and git keep what runs programs or is not part of a commit.
 _NOT_FOR_IMAGES = frozenset({".git", ".github", ".gitlab"})
 #: Placeholders of commands.
@@ -123,23 +132,6 @@ def _status(text: str) -> str:
     return text
 
 
-def _length(text: str) -> timedelta:
-    return timedelta(**{_UNITS[text[-1]]: int(text[:-1])})
-
-
-def _duration(most: timedelta, limit: str) -> AfterValidator:
-    """Return the validator of a duration up to ``most``, which ``limit`` says in words."""
-
-    def validate(text: str) -> str:
-        if not re.fullmatch(DURATION, text):
-            raise refused(f"{shown(text)} is not a duration", "Write minutes, hours or days, such as 90m, 12h or 3d")
-        if _length(text) > most:
-            raise refused(f"{shown(text)} is too long", f"The limit is {limit}")
-        return text
-
-    return AfterValidator(validate)
-
-
 def _command(allowed: Sequence[str], needed: str = "") -> AfterValidator:
     """Return the validator of a command with these placeholders, of which it must have the ``needed`` one."""
 
@@ -171,7 +163,7 @@ _Words = Annotated[
     Field(max_length=100),
     BeforeValidator(as_list, json_schema_input_type=list[str]),
 ]
-_CheckTimeout = Annotated[str, _duration(LONGEST_CHECK, "1d")]
+_CheckTimeout = Annotated[str, duration(LONGEST_CHECK, "1d")]
 
 
 _REPORTER = (
@@ -212,7 +204,7 @@ class CheckTimeoutsSection(Section):
 
     @property
     def timeouts(self) -> Timeouts:
-        return Timeouts(_length(self.start), _length(self.finish))
+        return Timeouts(length(self.start), length(self.finish))
 
 
 class CommandsSection(Section):
@@ -320,7 +312,7 @@ class EnvironmentSection(Section):
         Field(max_length=_MOST, description="What it waits for, besides the environment above it in the list."),
     ] = ()
     soak: Annotated[
-        Annotated[str, _duration(LONGEST_SOAK, "30d")] | None,
+        Annotated[str, duration(LONGEST_SOAK, "30d")] | None,
         Field(description="How long image sets stay here before the next environment gets them; at most `30d`."),
     ] = None
     promote: Annotated[
@@ -330,7 +322,7 @@ class EnvironmentSection(Section):
 
     @property
     def soak_time(self) -> timedelta:
-        return _length(self.soak) if self.soak else timedelta()
+        return length(self.soak) if self.soak else timedelta()
 
 
 class ImageSetSection(Section):

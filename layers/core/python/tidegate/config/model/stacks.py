@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
@@ -23,8 +24,10 @@ from tidegate.config.values import (
     StackName,
     StackNames,
     as_list,
+    duration,
     empty_if_absent,
     engine_alone,
+    length,
     refused,
     shown,
 )
@@ -32,6 +35,11 @@ from tidegate.roots.rules.root import EngineName
 
 #: The limit of stacks per file.
 MOST_STACKS = 1000
+
+#: Deployments of a stack at once, or failures: roots of a repository at most.
+_MOST_ROOTS = 10_000
+#: How long a stack soaks: who waits for it waits for its reviews and freezes too, four weeks in all.
+_LONGEST_SOAK = timedelta(days=7)
 
 #: Total characters of a stack's variables: they are stored with each of its deployments.
 _LONGEST_TOGETHER = 10_000
@@ -114,7 +122,7 @@ class OnChangeSection(Section):
 
 
 class RulesSection(Section):
-    """Ordering rules between stacks. A stack group's rules and name apply to all of its stacks."""
+    """Rules of a stack in one change: its order among others, and its rollout. A stack group's apply to its stacks."""
 
     apply_after: Annotated[
         _Firsts,
@@ -136,6 +144,26 @@ class RulesSection(Section):
     auto_apply: Annotated[
         Flag | None,
         Field(description="Whether to apply plans without a review, for roots that do not set this themselves."),
+    ] = None
+    max_concurrent: Annotated[
+        int | None,
+        Field(ge=1, le=_MOST_ROOTS, description="How many of its deployments Tidegate applies at once, in one change."),
+    ] = None
+    stop_on_failures: Annotated[
+        int | None,
+        Field(
+            ge=1,
+            le=_MOST_ROOTS,
+            description="After so many failed deployments, or unknown outcomes, Tidegate begins no further apply of "
+            "this stack in the same change until somebody retries, continues or rejects.",
+        ),
+    ] = None
+    soak: Annotated[
+        Annotated[str, duration(_LONGEST_SOAK, "7d")] | None,
+        Field(
+            description="How long this stack must have been applied completely before stacks after it are applied, in "
+            "the same change; at most `7d`."
+        ),
     ] = None
 
 
@@ -190,7 +218,7 @@ class StackSection(Section):
     on_change: Annotated[
         OnChangeSection, _Empty, Field(description="Ordering between stacks, review, and which roots run.")
     ] = OnChangeSection()
-    rules: Annotated[RulesSection, _Empty, Field(description="Ordering rules between stacks.")] = RulesSection()
+    rules: Annotated[RulesSection, _Empty, Field(description="The order of stacks, and rollouts.")] = RulesSection()
 
     @model_validator(mode="after")
     def _leaf_or_group(self) -> Self:
@@ -215,6 +243,9 @@ class StackSection(Section):
             tuple(dict.fromkeys(self.rules.modified_by)),
             self.rules.auto_apply,
             tuple(dict.fromkeys(each.awaited for each in gates if isinstance(each, AwaitedEnvironmentSection))),
+            self.rules.max_concurrent,
+            self.rules.stop_on_failures,
+            int(length(self.rules.soak).total_seconds()) if self.rules.soak else None,
         )
 
 

@@ -13,6 +13,7 @@ from tidegate.deploys.rules.dropped import after_end
 from tidegate.deploys.rules.outcome import Ending
 from tidegate.deploys.rules.queue import QueueHead, Worker, head_after, lock_at_end, locks_queue
 from tidegate.deploys.rules.state import DONE, State, is_final
+from tidegate.deploys.waves import end_in_wave
 from tidegate.ports import Ports
 from tidegate.rules.decide_again import deciding_again
 
@@ -66,6 +67,7 @@ def announce_end(ports: Ports, ended: Deployment, head: QueueHead) -> None:
 
     The check run of a locking deployment may be published without the lock's button, so it is rendered again.
     """
+    end_in_wave(ports, ended)
     ports.event_publisher.changed(ended)
     if locks_queue(ended, head):
         ports.event_publisher.refresh(ended.id)
@@ -84,6 +86,7 @@ def _contained(ports: Ports, done: Deployment) -> Iterator[str]:
     ahead = _before(done)
     while ahead:
         older = deciding_again(partial(_mark, ports, ahead.pop(0), done))
+        end_in_wave(ports, older)
         yield older.change.id
         ahead += _before(older)
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from tidegate.changes.rules.wave import Wave, WaveDecision
 from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.job import JobKind, job_id
 from tidegate.deploys.rules.outcome import Unlocking
@@ -32,6 +33,8 @@ UNLOCKED = "UNLOCKED"
 CANCELLED = "CANCELLED"
 CANCELLING = "CANCELLING"
 UNCONFIRMED = "UNCONFIRMED"
+STOPPED = "STOPPED"
+CONTINUED = "CONTINUED"
 
 #: The word for the end of a deployment whose apply had begun.
 _ENDS = {
@@ -193,6 +196,27 @@ def unconfirmed_message(delivery: str, repository: str, by: str, reason: str, at
         "reason": reason,
     }
     return AuditMessage(event, delivery, body)
+
+
+def wave_message(repository: str, wave: Wave, word: str, decision: WaveDecision) -> AuditMessage:
+    """Return the message that somebody stopped a stack of a change, or let it continue in spite of failures."""
+    which = _digest(f"{wave.change} {wave.stack} {timestamp_text(decision.at)} {decision.by}")
+    event = f"wave-{which}:{word}"
+    body = {
+        "version": AUDIT_VERSION,
+        "event_id": event,
+        "id": wave.change,
+        "state": word,
+        "at": timestamp_text(decision.at),
+        "deployment": None,
+        "repository": repository,
+        "root": None,
+        "scope": wave.stack,
+        "failed": [each.root for each in wave.counted],
+        "initiating_user": decision.by,
+        "reason": decision.reason,
+    }
+    return AuditMessage(event, f"wave-{_digest(f'{wave.change} {wave.stack}')}", body)
 
 
 def with_audited(deployment: Deployment, message: AuditMessage) -> Deployment:

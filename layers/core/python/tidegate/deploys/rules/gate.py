@@ -13,12 +13,13 @@ from enum import StrEnum
 from functools import cached_property
 
 from tidegate.changes.rules.waits import MOST_REFUSED
+from tidegate.changes.rules.wave import Admission, AdmissionVerdict
 from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.freeze import LONGEST_FREEZE_DAYS
 from tidegate.deploys.rules.outcome import Ending
 from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.rerun import run_again
-from tidegate.deploys.rules.review import REVIEW_DAYS, Need, evaluate_plan
+from tidegate.deploys.rules.review import REVIEW_DAYS, Need, evaluate_plan, moment
 from tidegate.deploys.rules.state import DONE, State
 from tidegate.deploys.rules.waiting import AfterGate, Gate
 from tidegate.rules.timestamp import LONG_AGO
@@ -230,9 +231,46 @@ def looked_at(deployment: Deployment, dependencies: Collection[Dependency] | Dep
     return looked
 
 
-def rejected(deployment: Deployment, gate: Gate, by: str, at: datetime) -> Deployment:
+def held_by_wave(deployment: Deployment, gate: Gate, verdict: AdmissionVerdict, at: datetime) -> Deployment:
+    """Return the record of a deployment at its gate that may not begin its apply, whatever its dependencies do."""
+    if verdict.admission is Admission.STOPPED:
+        return rejected(deployment, gate, verdict.by, at, verdict.reason)
+    state = State.BLOCKED if verdict.admission is Admission.FAILURES else State.GATED
+    held = replace(deployment, gate=replace(gate, wave=verdict.reason))
+    if state is not deployment.state:
+        return held.moved(state, at, verdict.reason)
+    return _saying_for_whom(replace(held, reason=verdict.reason))
+
+
+def soaking(deployment: Deployment, dependencies: Collection[Dependency], at: datetime) -> tuple[Dependency, ...]:
+    """Return the soak times that a deployment waits for before its apply, as dependencies.
+
+    A stack soaks from when it was completely applied. Where nothing was applied, there is nothing to soak; and while
+    it is not complete, it is waited for itself.
+    """
+    if point_of(deployment) is not Point.APPLY:
+        return ()
+    found = []
+    for soak in deployment.change.waits.soaks:
+        members = [each for each in dependencies if each.stack == soak.stack and each.root]
+        if not any(each.changed for each in members) or not all(map(is_done, members)):
+            continue
+        until = max(each.at or LONG_AGO for each in members) + timedelta(seconds=soak.seconds)
+        if until > at:
+            why = f"It ends on {moment(until)}."
+            found.append(Dependency(f"the soak time of stack {soak.stack}", "", State.QUEUED, why=why))
+    return tuple(found)
+
+
+def rejected(
+    deployment: Deployment,
+    gate: Gate,
+    by: str,
+    at: datetime,
+    why: str = "It was rejected while it waited for its dependencies.",
+) -> Deployment:
     """Return the record of a deployment that ``by`` rejects at its gate: how it ends is decided."""
-    reason = deployment.outcome.withdrawn or "It was rejected while it waited for its dependencies."
+    reason = deployment.outcome.withdrawn or why
     ending = Ending(State.REJECTED, reason, "", "", at)
     return replace(
         deployment,

@@ -6,14 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tidegate.deploys.rules.deployment import Deployment
-from tidegate.deploys.rules.state import DONE, State, is_final
+from tidegate.deploys.rules.state import DONE, FAILED, State, is_final
 from tidegate.rules.graphs import right_before, tiers
 
-#: States of failed deployments that a person should check.
-_FAILED = (State.OUTCOME_UNKNOWN, State.APPLY_FAILED, State.PLAN_FAILED, State.ENGINE_FAULT)
 #: What a stack with several states shows: the first of these. Those that need a person come first, done ones last.
 _URGENCY = (
-    *_FAILED,
+    *FAILED,
     State.BLOCKED,
     State.AWAITING_REVIEW,
     State.AWAITING_REQUIREMENTS,
@@ -65,6 +63,21 @@ class StackOverview:
         """How many members are applied, or had nothing to change."""
         return sum(is_done(member) for member in self.members)
 
+    @property
+    def running(self) -> int:
+        """How many members are being applied."""
+        return sum(member.state is State.APPLYING for member in self.members)
+
+    @property
+    def waiting(self) -> int:
+        """How many members have not begun their applies, nor ended."""
+        return sum(not is_final(member.state) for member in self.members) - self.running
+
+    @property
+    def failed(self) -> int:
+        """How many members failed or have an unknown outcome."""
+        return sum(member.state in FAILED and not is_done(member) for member in self.members)
+
 
 @dataclass(frozen=True, slots=True)
 class Needed:
@@ -87,7 +100,7 @@ def needed(stacks: Iterable[StackOverview]) -> Needed:
     members = [member for stack in stacks for member in stack.members]
     return Needed(
         tuple(one for one in members if one.state is State.AWAITING_REVIEW),
-        tuple(one for one in members if one.state in _FAILED and one.lineage.contained_by is None),
+        tuple(one for one in members if one.state in FAILED and one.lineage.contained_by is None),
         tuple(one for one in members if one.state is State.BLOCKED),
     )
 

@@ -113,6 +113,8 @@ _FOLLOWERS: dict[State, frozenset[State]] = {
     ),
 }
 
+#: States of failed deployments that a person should check, the most urgent first.
+FAILED = (State.OUTCOME_UNKNOWN, State.APPLY_FAILED, State.PLAN_FAILED, State.ENGINE_FAULT)
 #: States after which the infrastructure is what the revision says.
 DONE = frozenset({State.APPLIED, State.NO_CHANGES})
 #: States after which the infrastructure may be what the revision says: the next baseline.

@@ -47,7 +47,7 @@ class Gate:
     """The gate that a deployment waits at: its id, and since when.
 
     ``next`` is the decided next step; ``at`` is when that was, and ``by`` the person who decided, if any. ``cycle``
-    describes the deadlock for which it must give up.
+    describes the deadlock for which it must give up, ``wave`` why its stack does not let it begin yet.
     """
 
     id: str
@@ -56,6 +56,7 @@ class Gate:
     by: str = ""
     at: datetime | None = None
     cycle: str = ""
+    wave: str = ""
 
 
 @dataclass(frozen=True, slots=True)

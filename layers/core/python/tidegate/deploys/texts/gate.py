@@ -70,6 +70,8 @@ def gated(deployment: Deployment, view: View) -> Presentation:
     """
     if _gives_way(deployment):
         return Presentation("Superseded", _ending(deployment), conclusion=Conclusion.SKIPPED)
+    if deployment.gate is not None and deployment.gate.wave:
+        return _in_a_wave(deployment, deployment.gate.wave, view)
     held_by = _still(deployment, view.waited_for)
     once = "Once all of them are deployed, or have no changes,"
     if point_of(deployment) is Point.PLAN:
@@ -89,7 +91,7 @@ def gated(deployment: Deployment, view: View) -> Presentation:
         (
             *_ending(deployment),
             f"**Waiting for {_in_text(*held_by)}.** {then}",
-            escaped(deployment.reason) if _environments(deployment) else "",
+            escaped(deployment.reason) if _environments(deployment) or deployment.change.waits.soaks else "",
             _list("Dependencies:", deployment, view),
             _until(deployment, view),
         ),
@@ -102,6 +104,8 @@ def blocked(deployment: Deployment, view: View) -> Presentation:
     ending = _ending(deployment)
     if not ending and deployment.gate is not None and deployment.gate.cycle:
         return _in_a_cycle(deployment, view)
+    if not ending and deployment.gate is not None and deployment.gate.wave:
+        return _after_failures(deployment)
     what = (
         "**Blocked:** a dependency of this deployment was not deployed. Once it is deployed, this deployment "
         "continues automatically."
@@ -112,6 +116,35 @@ def blocked(deployment: Deployment, view: View) -> Presentation:
         (*ending, failed) if ending else (what, failed, *_choices(deployment)),
         conclusion=Conclusion.ACTION_REQUIRED,
         actions=() if ending else (RETRY, REJECT) if _can_retry(deployment) else (REJECT,),
+    )
+
+
+def _in_a_wave(deployment: Deployment, why: str, view: View) -> Presentation:
+    """Return the text of a deployment that waits until others of its stack have ended."""
+    return Presentation(
+        f"Waiting for others of stack {_names([deployment.stack])}: {counts_of(deployment)}",
+        (
+            *_ending(deployment),
+            f"**{escaped(why)}** The plan is below. This deployment continues automatically.",
+            _until(deployment, view),
+        ),
+        "in_progress",
+    )
+
+
+def _after_failures(deployment: Deployment) -> Presentation:
+    """Return the text of a deployment whose stack does not continue after failures."""
+    return Presentation(
+        f"Blocked: too many failures in stack {_names([deployment.stack])}",
+        (
+            (
+                f"**Blocked:** {escaped(deployment.reason)} If a retry succeeds, or an operator lets the stack "
+                "continue on the page of this change, this deployment continues automatically."
+            ),
+            *_choices(deployment),
+        ),
+        conclusion=Conclusion.ACTION_REQUIRED,
+        actions=(RETRY, REJECT) if _can_retry(deployment) else (REJECT,),
     )
 
 
