@@ -160,6 +160,15 @@ class ApiClient:
         """Return one change."""
         return cast("ChangeModel", self._get(f"/changes/{_path(change)}"))
 
+    def stop_stack(self, change: str, stack: str) -> ChangeModel:
+        """Stop a stack of a change."""
+        return cast("ChangeModel", self._post(f"/changes/{_path(change)}/stop", {"stack": stack}))
+
+    def continue_stack(self, change: str, stack: str, reason: str) -> ChangeModel:
+        """Let a stack of a change continue in spite of its failures."""
+        asked = {"stack": stack, "reason": reason}
+        return cast("ChangeModel", self._post(f"/changes/{_path(change)}/continue", asked))
+
     def deploy(self, repository: str, roots: Sequence[str], **how: Any) -> str:
         """Request a deploy of the default branch's head to these roots; return the request's id.
 

@@ -21,6 +21,7 @@ from tidegate.policies.rules.policy_set import PolicySet, sets_for
 from tidegate.policies.rules.requirements import Requirements
 from tidegate.rules.access import Action
 from tidegate_cli import screen
+from tidegate_cli.stacks_presenter import rollout
 
 if TYPE_CHECKING:
     from tidegate.config.loaded import LoadedConfiguration
@@ -130,6 +131,7 @@ def _rows(each: Explained) -> Iterator[tuple[str, str, int]]:
     yield "Planned after", _stacks(stack.plan_after), _rule_line(each, lambda rules: rules.plan_after)
     yield "Applied after", _stacks(stack.apply_after), _rule_line(each, lambda rules: rules.apply_after)
     yield "Pulled in by", _stacks(stack.modified_by, "a change of "), _rule_line(each, lambda rules: rules.modified_by)
+    yield "Rolled out", rollout(stack.wave.max_concurrent, stack.wave.stop_on_failures, stack.soak), line("stack", 0)
     yield "Plan review", _review(one), line("plan_review", 0)
     yield from _rights(one)
     yield "Every apply", _required(each.requirements), _check_line(each)

@@ -38,6 +38,17 @@ _Repository = Annotated[
         help="The newest change of this repository.",
     ),
 ]
+_Stop = Annotated[
+    str | None,
+    typer.Option("--stop", metavar="STACK", help="Stop this stack: reject what has not begun its apply."),
+]
+_Continue = Annotated[
+    str | None,
+    typer.Option("--continue", metavar="STACK", help="Let this stack continue after failures (operators only)."),
+]
+_Reason = Annotated[
+    str, typer.Option("--reason", metavar="TEXT", help="Why the stack continues. It is recorded in the audit log.")
+]
 _File = Annotated[
     Path | None,
     typer.Option("--file", metavar="FILE", help="The stacks of this file. Default: the nearest tidegate.yaml upwards."),
@@ -49,20 +60,34 @@ def stacks(
     *,
     repository: _Repository = None,
     file: _File = None,
+    stop: _Stop = None,
+    go_on: _Continue = None,
+    reason: _Reason = "",
     url: Url = None,
     person: Person = None,
     json: Json = False,
 ) -> None:
-    """Draw the stacks of a change with their states. Without a change: the stacks that tidegate.yaml configures."""
+    """Draw the stacks of a change with their states. Without a change: the stacks that tidegate.yaml configures.
+
+    Also stops one of a change, or lets it continue after too many failures.
+    """
     from tidegate_cli import screen
 
     if sum(given is not None for given in (change, repository, file)) > 1:
         raise WrongUsage("You gave more than one of: a change, --repository, --file.", "Give one, or none.")
+    if stop is not None and go_on is not None:
+        raise WrongUsage("You gave both --stop and --continue.", "Give one of them.")
+    if (stop or go_on) and change is None:
+        raise WrongUsage("--stop and --continue need a change.", "tidegate stacks CHANGE --stop STACK")
     if change is None and repository is None:
         document, view = _configured(file)
     else:
         with open_client(url, person) as client:
             found = _named(client, change) if change is not None else _newest(client, repository or "")
+            if stop is not None:
+                found = client.stop_stack(found.id, stop)
+            if go_on is not None:
+                found = client.continue_stack(found.id, go_on, reason)
         document, view = _shown(found)
     screen.show(document, view, json=json)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ from tidegate_cli import presenter, screen
 
 if TYPE_CHECKING:
     from tidegate.config.loaded import LoadedConfiguration
-    from tidegate.web.change_models import ChangeModel, MemberModel, StackModel
+    from tidegate.web.change_models import ChangeModel, MemberModel, StackModel, WaveModel
 
 #: Members of a stack that are named below it.
 _MEMBERS = 12
@@ -54,12 +55,42 @@ def change(shown: ChangeModel) -> RenderableType:
 
 def _stack(stack: StackModel) -> RenderableType:
     count = len(stack.members)
-    line = Text.assemble(
-        screen.text(stack.name, "bold"), "  ", screen.state(stack.state), f"  {stack.done} of {count} done"
+    more_of = ((stack.running, "running"), (stack.waiting, "waiting"), (stack.failed, "failed"))
+    progress = "".join(f", {number} {word}" for number, word in more_of if number)
+    state = screen.state(stack.state)
+    line = Text.assemble(screen.text(stack.name, "bold"), "  ", state, f"  {stack.done} of {count} done{progress}")
+    rows: list[RenderableType] = (
+        [] if stack.wave is None else [screen.text(f"  {each}", "dim") for each in _wave(stack.wave)]
     )
-    rows = [row for one in stack.members[:_MEMBERS] for row in _member(one)]
+    rows += [row for one in stack.members[:_MEMBERS] for row in _member(one)]
     more = [Text(f"  … and {count - _MEMBERS} more", "dim")] if count > _MEMBERS else []
     return Group(line, *rows, *more)
+
+
+def _wave(wave: WaveModel) -> Iterator[str]:
+    """Yield how a stack is rolled out, and what people decided about it."""
+    rules = rollout(wave.max_concurrent, wave.stop_on_failures)
+    if rules:
+        yield rules
+    if wave.held:
+        yield "it does not continue after failures: retry them, or let an operator --continue it, or --stop it"
+    if wave.continued:
+        yield f"{wave.continued.by} let it continue: {wave.continued.reason}"
+    if wave.stopped:
+        yield f"{wave.stopped.by} stopped it"
+
+
+def rollout(max_concurrent: int | None, stop_on_failures: int | None, soak: int = 0) -> str:
+    """Return the rules of a rollout, empty without any."""
+    return ", ".join(
+        each
+        for each, is_set in (
+            (f"at most {max_concurrent} at the same time", max_concurrent),
+            (f"stops on {stop_on_failures} failed", stop_on_failures),
+            (f"soaks {timedelta(seconds=soak)}", soak),
+        )
+        if is_set
+    )
 
 
 def _member(one: MemberModel) -> Iterator[RenderableType]:
@@ -98,6 +129,9 @@ def configured_document(file: Path, loaded: LoadedConfiguration, leaves: Mapping
                 "modified_by": sorted(leaves[node.name].modified_by),
                 "variables": dict(leaves[node.name].variables),
                 "run_strategy": leaves[node.name].run_strategy.value,
+                "max_concurrent": leaves[node.name].wave.max_concurrent,
+                "stop_on_failures": leaves[node.name].wave.stop_on_failures,
+                "soak_seconds": leaves[node.name].soak,
             }
             for node in _nodes(leaves)
         ],
@@ -125,8 +159,13 @@ def _nodes(leaves: Mapping[str, Stack]) -> list[_Node]:
 def _leaf(stack: Stack, query: str) -> RenderableType:
     within = f"  in {', in '.join(stack.within)}" if stack.within else ""
     pulled = f"  changes with {', '.join(sorted(stack.modified_by))}" if stack.modified_by else ""
+    rules = rollout(stack.wave.max_concurrent, stack.wave.stop_on_failures, stack.soak)
     return Text.assemble(
-        screen.text(stack.name, "bold"), screen.text(within), screen.text(f"  {query}", "dim"), screen.text(pulled)
+        screen.text(stack.name, "bold"),
+        screen.text(within),
+        screen.text(f"  {query}", "dim"),
+        screen.text(pulled),
+        screen.text(f"  {rules}" if rules else "", "dim"),
     )
 
 

@@ -30,6 +30,7 @@ _MODELS: dict[str, type[BaseModel]] = {
     r"GET /jobs/[^/]+": models.JobModel,
     r"GET /jobs/[^/]+/log": models.LogLines,
     r"GET /changes/[^/]+": change_models.ChangeModel,
+    r"POST /changes/[^/]+/(stop|continue)": change_models.ChangeModel,
     r"GET /pulls": pull_request_models.PullRequestsList,
     r"GET /pulls/.+": pull_request_models.PullRequestDetails,
     r"GET /drift": drift_models.DriftList,

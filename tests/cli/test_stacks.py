@@ -21,7 +21,8 @@ WAITS = {
 def stack(name, tier, state, members, **after):
     done = sum(member["state"] == "applied" for member in members)
     rules = {"plan_after": [], "apply_after": []} | after
-    return {"name": name, "tier": tier, "state": state, "done": done, "members": members} | rules
+    counts = {"done": done, "running": 0, "waiting": len(members) - done, "failed": 0, "wave": None}
+    return {"name": name, "tier": tier, "state": state, "members": members} | counts | rules
 
 
 def member(stack_, state, **fields):
@@ -176,3 +177,52 @@ def test_the_file_of_this_directory_is_drawn_without_a_word(tidegate, tmp_path, 
     assert "No stacks are configured" in tidegate("stacks").output
     (tmp_path / "tidegate.yaml").write_text("stack: {}\n")
     assert tidegate("stacks").exit_code == 1
+
+
+ROLLOUT = {"max_concurrent": 5, "stop_on_failures": 2, "held": True, "failed": ["network"]}
+BY = {"by": "operator", "at": "2026-03-02T08:00:00.000000+00:00", "reason": "known"}
+
+
+def rolled_out(**wave):
+    made = stack("prod", 1, "applying", [member("prod", "applying")], running=3, waiting=7, failed=2)
+    return CHANGE | {"stacks": [made | {"wave": ROLLOUT | {"continued": None, "stopped": None} | wave}]}
+
+
+def test_a_stack_that_is_rolled_out_shows_its_progress_and_its_rules(known, tidegate):
+    known.answers["GET /api/v1/changes/c-1"] = rolled_out()
+    output = tidegate("stacks", "c-1").output
+    assert "0 of 1 done, 3 running, 7 waiting, 2 failed" in output
+    assert "at most 5 at the same time, stops on 2 failed" in output
+    assert "--continue" in output
+    assert json.loads(tidegate("stacks", "c-1", "--json").stdout)["stacks"][0]["wave"]["held"]
+
+
+def test_who_decided_about_a_rollout_is_named(known, tidegate):
+    nothing = {"max_concurrent": None, "stop_on_failures": None, "held": False}
+    known.answers["GET /api/v1/changes/c-1"] = rolled_out(**nothing, continued=BY, stopped=BY)
+    output = tidegate("stacks", "c-1").output
+    assert "operator let it continue: known" in output
+    assert "operator stopped it" in output
+    assert "same time" not in output
+
+
+def test_a_stack_of_a_change_is_stopped(known, tidegate):
+    known.answers["POST /api/v1/changes/c-1/stop"] = rolled_out(stopped=BY)
+    result = tidegate("stacks", "c-1", "--stop", "prod")
+    assert result.exit_code == 0
+    assert "operator stopped it" in result.output
+    assert known.bodies("POST /api/v1/changes/c-1/stop") == [{"stack": "prod"}]
+
+
+def test_a_stack_of_a_change_continues(known, tidegate):
+    known.answers["POST /api/v1/changes/c-1/continue"] = rolled_out(continued=BY)
+    assert "operator let it" in tidegate("stacks", "c-1", "--continue", "prod", "--reason", "known").output
+    assert known.bodies("POST /api/v1/changes/c-1/continue") == [{"stack": "prod", "reason": "known"}]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("c-1", "--stop", "a", "--continue", "b"), ("--stop", "a"), ("--repository", "acme/live", "--continue", "b")],
+)
+def test_a_stack_is_stopped_or_continued_in_a_change_that_is_named(tidegate, words):
+    assert tidegate("stacks", *words).exit_code == 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from tidegate.changes.rules.wave import Wave, WaveRules, is_held_by_failures
 from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.overview import DependencyMember, awaited
 from tidegate.deploys.rules.state import DONE, is_final
@@ -17,17 +18,30 @@ SHOWN_MEMBERS = 1000
 
 
 @dataclass(frozen=True, slots=True)
+class WaveView:
+    """How a stack of a change is rolled out, and whether failures hold it back."""
+
+    rules: WaveRules
+    wave: Wave
+
+    @property
+    def is_held(self) -> bool:
+        return self.wave.stopped is None and is_held_by_failures(self.rules, self.wave)
+
+
+@dataclass(frozen=True, slots=True)
 class ChangeView:
     """The newest deployment of each root in each stack of a change; ``left_out`` more are not shown.
 
     ``replacements`` are, by the id of a member that was not applied itself, the applied deployment of a newer revision
-    that contains it.
+    that contains it. ``waves`` are of stacks that have rules for their rollout, by name.
     """
 
     id: str
     deployments: tuple[Deployment, ...]
     left_out: int = 0
     replacements: Mapping[str, Deployment] = field(default_factory=dict)
+    waves: Mapping[str, WaveView] = field(default_factory=dict)
 
     @property
     def is_over(self) -> bool:
@@ -40,7 +54,8 @@ def get_change(ports: Ports, change: str) -> ChangeView:
     found = _records(ports, enrolled)
     if not found:
         raise NotFound("change", change)
-    return ChangeView(change, found, max(0, len(enrolled) - SHOWN_MEMBERS), _replacements(ports, found))
+    left_out = max(0, len(enrolled) - SHOWN_MEMBERS)
+    return ChangeView(change, found, left_out, _replacements(ports, found), _waves(ports, change, found))
 
 
 def replacement_of(ports: Ports, deployment: Deployment) -> Deployment | None:
@@ -63,6 +78,12 @@ def awaited_by(ports: Ports, deployment: Deployment) -> tuple[DependencyMember, 
         return ()
     enrolled = ports.change_sets.deployments(deployment.change.id)
     return awaited(deployment, _records(ports, (one for one in enrolled if one.stack in stacks)))
+
+
+def _waves(ports: Ports, change: str, members: Iterable[Deployment]) -> dict[str, WaveView]:
+    rules = {one.stack: one.change.wave for one in members if one.change.has_wave}
+    known = {wave.stack: wave for wave in ports.change_sets.waves(change)} if rules else {}
+    return {stack: WaveView(rules[stack], known.get(stack, Wave(change, stack))) for stack in rules}
 
 
 def _replacements(ports: Ports, members: Iterable[Deployment]) -> dict[str, Deployment]:

@@ -28,6 +28,7 @@ from tidegate.deploys.rules.summary import summary_of
 from tidegate.deploys.search_deployments import SEARCHED, search_all_deployments, search_deployments
 from tidegate.gates.decide_gate import decide_gate
 from tidegate.gates.get_change import awaited_by, get_change, replacement_of
+from tidegate.gates.stop_wave import continue_wave, stop_wave
 from tidegate.ports import Ports
 from tidegate.requests.request_deployments import request_deployments
 from tidegate.roots.rules.root import MAXIMUM_REPOSITORY, queue_id
@@ -295,6 +296,28 @@ class Api:
             responses=described(200, "The change", ChangeModel, 404),
         )
         def change(id: _Id) -> ChangeModel:
+            return shapes.change(get_change(ports, id))
+
+        @app.post(
+            "/api/v1/changes/<id>/stop",
+            summary="Stop a stack of a change: reject what has not begun its apply",
+            tags=["changes"],
+            responses=described(200, "The result", ChangeModel, 404, 409),
+        )
+        def stop(id: _Id, asked: Annotated[request_models.WaveStop, Body()]) -> ChangeModel:
+            access = _access(app)
+            ensure_done(stop_wave(ports, id, asked.stack, access.login, ports.clock.now(), access.permission))
+            return shapes.change(get_change(ports, id))
+
+        @app.post(
+            "/api/v1/changes/<id>/continue",
+            summary="Let a stack of a change continue in spite of its failures (operators)",
+            tags=["changes"],
+            responses=described(200, "The result", ChangeModel, 403, 404, 409),
+        )
+        def go_on(id: _Id, asked: Annotated[request_models.WaveContinuation, Body()]) -> ChangeModel:
+            by, at = _access(app).login, ports.clock.now()
+            ensure_done(continue_wave(ports, id, asked.stack, by, at, asked.reason))
             return shapes.change(get_change(ports, id))
 
         @app.post(

@@ -99,7 +99,7 @@ class WebApplication:
         UpdatePages(ports, self._authorization, shapes, self._rendering).add_to(self.app)
         Pages(ports, self._authorization, shapes, self._rendering).add_to(self.app)
         LogPages(ports, shapes, self._rendering).add_to(self.app)
-        ChangePages(ports, shapes, self._rendering).add_to(self.app)
+        ChangePages(ports, self._authorization, shapes, self._rendering).add_to(self.app)
         LockPages(ports).add_to(self.app)
         PullRequestPages(ports, self._authorization, shapes, self._rendering).add_to(self.app)
         DriftPages(ports, self._authorization, shapes, self._rendering).add_to(self.app)

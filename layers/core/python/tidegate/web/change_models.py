@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from tidegate.deploys.rules.state import State
-from tidegate.web.models import DependencyModel, DeploymentBrief, ReplacementModel, Shown
+from tidegate.web.models import DependencyModel, DeploymentBrief, Instant, ReplacementModel, Shown
 
 
 class MemberModel(DeploymentBrief):
@@ -18,6 +18,25 @@ class MemberModel(DeploymentBrief):
     gated_by: list[DependencyModel] = Field(description="The deployments of its change that it waits for, now or later")
 
 
+class WaveDecisionModel(Shown):
+    """What somebody decided about a stack's rollout."""
+
+    by: str
+    at: Instant
+    reason: str
+
+
+class WaveModel(Shown):
+    """How a stack is rolled out in this change."""
+
+    max_concurrent: int | None = Field(description="How many of its deployments are applied at the same time")
+    stop_on_failures: int | None = Field(description="After how many failures no further apply begins")
+    held: bool = Field(description="Whether failures hold it back until somebody retries, continues or rejects")
+    failed: list[str] = Field(description="The roots whose failures count")
+    continued: WaveDecisionModel | None = Field(description="Who let it continue in spite of failures, last")
+    stopped: WaveDecisionModel | None = Field(description="Who stopped it")
+
+
 class StackModel(Shown):
     """A stack of a change."""
 
@@ -25,6 +44,10 @@ class StackModel(Shown):
     tier: int = Field(description="Its position in the order of stacks, from 1")
     state: State = Field(description="The most urgent state of its members")
     done: int = Field(description="How many members are applied or had nothing to change")
+    running: int = Field(description="How many members are being applied")
+    waiting: int = Field(description="How many members have neither begun their applies nor ended")
+    failed: int = Field(description="How many members failed, or have an unknown outcome")
+    wave: WaveModel | None = Field(description="How it is rolled out; null without rules for that")
     plan_after: list[str] = Field(description="Direct dependencies: it is planned after these stacks are applied")
     apply_after: list[str] = Field(description="Direct dependencies: it is applied after these stacks are applied")
     members: list[MemberModel]

@@ -9,9 +9,14 @@ from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 
 from tidegate.deploys.rules.gate import GateAnswer
 from tidegate.deploys.rules.overview import awaited, is_done, needed, overview
+from tidegate.deploys.rules.requirements_gate import MAXIMUM_REASON
+from tidegate.deploys.rules.state import State, is_final
 from tidegate.gates.decide_gate import decide_gate
-from tidegate.gates.get_change import get_change
+from tidegate.gates.get_change import ChangeView, get_change
+from tidegate.gates.stop_wave import continue_wave, stop_wave
 from tidegate.ports import Ports
+from tidegate.rules.access import Action
+from tidegate.web.authorization import Access, Authorization
 from tidegate.web.picture import picture
 from tidegate.web.refusals import Hidden, InvalidRequest, ensure_done
 from tidegate.web.rendering import STATES, Rendering, address, see_other
@@ -24,27 +29,40 @@ _DONE = {
     GateAnswer.APPROVE: "approved-here",
     GateAnswer.OVERRIDE: "overridden",
 }
+_NOTICES = {
+    "stopped": "You stopped the stack. What has not begun is being rejected.",
+    "continued": "You let the stack continue. An audit message was sent.",
+}
 
 
 class ChangePages:
     """Adds the routes of changes to a resolver."""
 
-    def __init__(self, ports: Ports, shapes: Shapes, rendering: Rendering) -> None:
-        self._ports, self._shapes, self._rendering = ports, shapes, rendering
+    def __init__(self, ports: Ports, authorization: Authorization, shapes: Shapes, rendering: Rendering) -> None:
+        self._ports, self._authorization = ports, authorization
+        self._shapes, self._rendering = shapes, rendering
 
     def add_to(self, app: APIGatewayHttpResolver) -> None:
         """Register the routes."""
         hidden: dict[str, Any] = {"include_in_schema": False, "enable_validation": False}
         app.get("/changes/<id>", **hidden)(lambda **path: self._page(app, path["id"]))
+        app.post("/changes/<id>/stop", **hidden)(lambda **path: self._stop(app, path["id"]))
+        app.post("/changes/<id>/continue", **hidden)(lambda **path: self._continue(app, path["id"]))
         app.post("/deployments/<id>/gate", **hidden)(lambda **_: self._gate(app))
 
     def _page(self, app: APIGatewayHttpResolver, change: str) -> Response[str]:
         view = get_change(self._ports, change)
         stacks, one = overview(view.deployments), view.deployments[0]
+        access = app.context["access"]
         return self._rendering.show(
             app,
             "change.html",
+            notice=_NOTICES.get(app.context["fields"].get("done", ""), ""),
             change=change,
+            waves=view.waves,
+            may_stop=self._stoppable(access, view),
+            operates=self._authorization.operator(access.login, access.repository).done,
+            MAXIMUM_REASON=MAXIMUM_REASON,
             one=one,
             stacks=stacks,
             needed=needed(stacks),
@@ -58,6 +76,32 @@ class ChangePages:
             commit_url=self._shapes.commit_url(one.repository, one.revision.sha),
             pull_request_url=self._shapes.pull_request_url(one.repository, one.request.pull_request),
         )
+
+    def _stoppable(self, access: Access, view: ChangeView) -> set[str]:
+        """Return the stacks that the person may be offered to stop. Each root is judged when they do."""
+        first = {
+            each.stack: each
+            for each in view.deployments
+            if not is_final(each.state) and each.state is not State.APPLYING and each.stack in view.waves
+        }
+        return {
+            stack
+            for stack, each in first.items()
+            if view.waves[stack].wave.stopped is None
+            and self._authorization.shown(Action.REVIEW, access.login, access.repository, each).done
+        }
+
+    def _stop(self, app: APIGatewayHttpResolver, change: str) -> Response[str]:
+        access, stack = app.context["access"], app.context["fields"].get("stack", "")
+        now = self._ports.clock.now()
+        ensure_done(stop_wave(self._ports, change, stack, access.login, now, access.permission))
+        return see_other(address(f"/changes/{quote(change)}", done="stopped"))
+
+    def _continue(self, app: APIGatewayHttpResolver, change: str) -> Response[str]:
+        fields, now = app.context["fields"], self._ports.clock.now()
+        stack, reason = fields.get("stack", ""), fields.get("reason", "")
+        ensure_done(continue_wave(self._ports, change, stack, app.context["access"].login, now, reason))
+        return see_other(address(f"/changes/{quote(change)}", done="continued"))
 
     def _gate(self, app: APIGatewayHttpResolver) -> Response[str]:
         access, decision = app.context["access"], app.context["fields"].get("decision", "")

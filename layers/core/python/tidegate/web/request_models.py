@@ -105,6 +105,18 @@ class GateAnswer(_Given):
     )
 
 
+class WaveStop(_Given):
+    """Which stack of a change to stop."""
+
+    stack: str = Field(min_length=1, max_length=100, description="The stack's name")
+
+
+class WaveContinuation(WaveStop):
+    """Which stack of a change continues in spite of its failures, and why."""
+
+    reason: str = Field(min_length=1, max_length=MAXIMUM_REASON, description="The reason, for the audit log")
+
+
 class CancelRequest(_Given):
     """Cancel a deployment."""
 

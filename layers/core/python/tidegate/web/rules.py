@@ -90,6 +90,9 @@ _UNLOCK = Rule(Right.ACT, About.REPOSITORY, Action.UNLOCK)
 #: Whether access control of each root lets somebody who may write lock many is judged where these are known.
 _LOCKS = Rule(Right.WRITE, About.REPOSITORY)
 _LOOK = Rule(Right.WRITE, About.REPOSITORY)
+#: Whether access control lets somebody who may write reject each root of a stack is judged where these are known.
+_STOP = Rule(Right.WRITE, About.CHANGE)
+_CONTINUE = Rule(Right.OPERATE, About.CHANGE)
 _UPDATES = "/api/v1/config-updates/<owner>/<name>"
 _SET = f"{_UPDATES}/sets/<image_set>"
 _READ_UPDATES = Rule(Right.READ, About.REPOSITORY)
@@ -118,6 +121,8 @@ RULES: Mapping[str, Rule] = {
     "POST /api/v1/deployments/<id>/gate": _GATE,
     "POST /api/v1/deployments/<id>/cancel": _REVIEW,
     "GET /api/v1/changes/<id>": Rule(Right.READ, About.CHANGE),
+    "POST /api/v1/changes/<id>/stop": _STOP,
+    "POST /api/v1/changes/<id>/continue": _CONTINUE,
     "GET /api/v1/pulls": Rule(Right.READ, About.ANY_REPOSITORY),
     "GET /api/v1/pulls/<owner>/<name>/<number>": Rule(Right.READ, About.REPOSITORY),
     "GET /api/v1/drift": Rule(Right.READ, About.ANY_REPOSITORY),
@@ -157,6 +162,8 @@ RULES: Mapping[str, Rule] = {
     "POST /deployments/<id>/gate": _GATE,
     "POST /deployments/<id>/cancel": _REVIEW,
     "GET /changes/<id>": Rule(Right.READ, About.CHANGE),
+    "POST /changes/<id>/stop": _STOP,
+    "POST /changes/<id>/continue": _CONTINUE,
     "GET /config-updates/<owner>/<name>": Rule(Right.READ, About.REPOSITORY),
     "POST /config-updates/<owner>/<name>/act": Rule(Right.ACT, About.ENVIRONMENTS),
     "GET /drift": Rule(Right.READ, About.ANY_REPOSITORY),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from urllib.parse import quote, urlencode
 
+from tidegate.changes.rules.wave import WaveDecision
 from tidegate.check_runs.get_deployment import DeploymentView
 from tidegate.deploys.queue.get_queue import Place, QueueView, RootView
 from tidegate.deploys.read_log import LogPage, Subject
@@ -22,11 +23,11 @@ from tidegate.deploys.rules.summary import DeploymentSummary
 from tidegate.deploys.rules.unapproved import asked_here
 from tidegate.deploys.rules.waiting import Review
 from tidegate.deploys.search_deployments import Found
-from tidegate.gates.get_change import ChangeView
+from tidegate.gates.get_change import ChangeView, WaveView
 from tidegate.plans.rules.plan import PlannedChanges
 from tidegate.ports import HistoryPage, KnownRepository
 from tidegate.texts.markdown import without_marks
-from tidegate.web.change_models import ChangeModel, MemberModel, StackModel
+from tidegate.web.change_models import ChangeModel, MemberModel, StackModel, WaveDecisionModel, WaveModel
 from tidegate.web.models import (
     ApprovalModel,
     AuditedModel,
@@ -190,6 +191,10 @@ class Shapes:
             tier=stack.tier,
             state=stack.state,
             done=stack.done,
+            running=stack.running,
+            waiting=stack.waiting,
+            failed=stack.failed,
+            wave=_wave(view.waves.get(stack.name)),
             plan_after=list(stack.plan_after),
             apply_after=list(stack.apply_after),
             members=[self._member(one, view) for one in stack.members],
@@ -361,3 +366,20 @@ def _slot(wait: SlotWait | None) -> SlotModel | None:
 
 def _done_by(done: Unlocking | Cancellation | None) -> ApprovalModel | None:
     return None if done is None else ApprovalModel(by=done.by, at=done.at)
+
+
+def _wave(view: WaveView | None) -> WaveModel | None:
+    if view is None:
+        return None
+    return WaveModel(
+        max_concurrent=view.rules.max_concurrent,
+        stop_on_failures=view.rules.stop_on_failures,
+        held=view.is_held,
+        failed=[each.root for each in view.wave.counted],
+        continued=_decided(view.wave.continued),
+        stopped=_decided(view.wave.stopped),
+    )
+
+
+def _decided(decision: WaveDecision | None) -> WaveDecisionModel | None:
+    return WaveDecisionModel(by=decision.by, at=decision.at, reason=decision.reason) if decision else None
