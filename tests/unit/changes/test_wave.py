@@ -60,8 +60,9 @@ def test_a_member_begins_where_there_is_room_and_not_too_much_has_failed(wave, a
     assert verdict.begins == (answer is Admission.BEGIN) == (not verdict.reason)
 
 
-def test_who_runs_goes_on_unless_it_is_stopped():
+def test_who_has_a_place_keeps_it_unless_it_is_stopped_or_too_much_failed():
     assert may(FULL, root="a") is Admission.BEGIN
+    assert may(replace(FAILED, running=("x-1",)), root="x") is Admission.FAILURES
     assert may(stopped(FULL, OPERATOR), root="a") is Admission.STOPPED
 
 

@@ -72,6 +72,7 @@ class TestStopping:
         assert scenario.comes(first) == "rejected"
         scenario.change(second, state=State.APPROVED)
         assert not scenario.begins(second)
+        assert not scenario.begins(second)
         assert scenario.comes(second) == "rejected"
 
     def test_a_repeated_call_changes_nothing(self, scenario):

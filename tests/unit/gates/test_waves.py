@@ -13,11 +13,13 @@ from tests.unit.gates.gate_scenario import CHANGE
 from tests.unit.gates.wave_scenario import ONE_AT_A_TIME, STOPS_AT_ONCE, WaveScenario
 from tidegate.changes.rules.waits import Soak, Waits
 from tidegate.changes.rules.wave import Wave, WaveRules
+from tidegate.deploys.rules.overview import overview
 from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
 from tidegate.deploys.rules.state import State
 from tidegate.deploys.rules.waiting import Gate
 from tidegate.deploys.waves import Waves, end_in_wave, leave_wave
 from tidegate.gates.decide_gate import retry_gate
+from tidegate.gates.get_change import get_change
 from tidegate.gates.open_gates import open_gates
 from tidegate.jobs.begin_job import begin_job
 from tidegate.jobs.record_plan import record_plan
@@ -177,6 +179,24 @@ class TestAfterTooManyFailures:
         assert not scenario.begins(second)
         assert scenario.now(second).state is State.BLOCKED
 
+    def test_who_had_a_place_when_the_others_failed_gives_it_back(self, scenario):
+        rules = WaveRules(max_concurrent=2, stop_on_failures=1)
+        first, second = (scenario.coming(root, wave=rules) for root in "ab")
+        assert [scenario.comes(first), scenario.comes(second)] == ["apply", "apply"]
+        assert scenario.begins(first)
+        scenario.finishes(first, State.APPLY_FAILED)
+        assert not scenario.begins(second)
+        assert scenario.wave().running == ()
+        assert scenario.now(second).state is State.BLOCKED
+        assert not scenario.begins(second)
+
+    def test_a_failure_counts_no_more_once_a_newer_revision_contains_it(self, scenario):
+        first, second = scenario.applies("a", "b", wave=self.RULES)
+        failed = scenario.finishes(first, State.APPLY_FAILED)
+        end_in_wave(scenario.ports, scenario.change(failed, contained_by="newer", contained_at=NOW))
+        scenario.look()
+        assert scenario.answers[second.id] in {"apply", "plan again"}
+
     def test_without_a_limit_places_are_not_written_down(self, scenario):
         scenario.applies("a", "b", wave=STOPS_AT_ONCE)
         assert scenario.wave() == Wave(CHANGE, "prod")
@@ -251,3 +271,25 @@ def test_the_gate_says_no_more_why_its_wave_held_it(scenario):
     scenario.change(dev, state=State.APPLYING)
     scenario.look()
     assert scenario.now(second).gate == Gate(second.gate.id, second.gate.since)
+
+
+class TestProgress:
+    def test_a_change_tells_how_many_of_a_stack_are_done_run_wait_and_failed(self, scenario):
+        members = scenario.applies("a", "b", "c", "d", wave=WaveRules(max_concurrent=2, stop_on_failures=1))
+        scenario.finishes(members[0], State.APPLIED)
+        scenario.finishes(members[1], State.APPLY_FAILED)
+        assert scenario.begins(scenario.change(members[2], state=State.APPROVED, gate=None)) is False
+        (prod,) = overview(get_change(scenario.ports, CHANGE).deployments)
+        assert (prod.done, prod.running, prod.waiting, prod.failed) == (1, 0, 2, 1)
+
+    def test_a_change_tells_which_stacks_failures_hold_back(self, scenario):
+        first, _ = scenario.applies("a", "b", wave=STOPS_AT_ONCE)
+        scenario.coming("x", stack="dev", wave=ONE_AT_A_TIME)
+        scenario.finishes(first, State.APPLY_FAILED)
+        waves = get_change(scenario.ports, CHANGE).waves
+        assert {stack: view.is_held for stack, view in waves.items()} == {"prod": True, "dev": False}
+        assert waves["dev"].wave == Wave(CHANGE, "dev")
+
+    def test_a_change_without_such_stacks_has_none(self, scenario):
+        scenario.member("app", "dev")
+        assert get_change(scenario.ports, CHANGE).waves == {}

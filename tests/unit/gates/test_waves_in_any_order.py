@@ -5,6 +5,7 @@ nothing begins after too many failures or a stop, and nobody waits for ever.
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import partial
 
 from hypothesis import HealthCheck
 from hypothesis import strategies as st
@@ -63,7 +64,7 @@ class WavesInAnyOrder(RuleBasedStateMachine):
     def begins(self, root, death):
         member = self.now(root)
         if self.scenario.answers.get(member.id) == "apply" and member.state in {State.GATED, State.APPROVED}:
-            self.mortal(death, lambda: self.scenario.begins(member))
+            self.mortal(death, partial(self.scenario.begins, member))
             if self.now(root).state is State.APPLYING:
                 assert not self.stopped
                 assert self.failures < 2
@@ -73,8 +74,6 @@ class WavesInAnyOrder(RuleBasedStateMachine):
         member = self.now(root)
         if member.state is not State.APPLYING:
             return
-        if state is State.OUTCOME_UNKNOWN:
-            self.scenario.jobs.claim(member.apply.job, "runner")
         self.mortal(death, lambda: self.scenario.finishes(member, state))
         self.failures += self.now(root).state in FAILED
 

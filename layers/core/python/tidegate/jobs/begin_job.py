@@ -196,6 +196,7 @@ def _admitted(ports: Ports, approved: Deployment, at: datetime) -> None:
     verdict = Waves(ports).admit(approved)
     if verdict.begins or approved.planned.plan is None:
         return
+    leave_wave(ports, approved)
     gate = Gate(approved.planned.plan.job, at)
     gated = replace(approved.moved(State.GATED, at, verdict.reason), gate=gate)
     ports.event_publisher.changed(ports.deployments.save(held_by_wave(gated, gate, verdict, at)))
@@ -265,6 +266,9 @@ def _goes_on(deployment: Deployment, *ways: AfterGate) -> bool:
 
 
 def _goes_on_waiting(deployment: Deployment) -> bool:
-    """Tell whether this is a repeated call for a deployment that returned to the gate before its apply."""
-    waits = deployment.gate is not None and deployment.gate.next is None
+    """Tell whether this is a repeated call for a deployment that returned to the gate before its apply.
+
+    It may have been rejected there, as somebody stopped its stack.
+    """
+    waits = deployment.gate is not None and deployment.gate.next in {None, AfterGate.REJECTED}
     return waits and deployment.state in WAITING and deployment.planned.plan is not None

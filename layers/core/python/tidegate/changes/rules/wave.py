@@ -93,20 +93,19 @@ class AdmissionVerdict:
 
 
 def admission(rules: WaveRules, wave: Wave, root: str, deployment: str) -> AdmissionVerdict:
-    """Decide whether a member may begin its apply now. One that is running may go on.
+    """Decide whether a member may begin its apply now. One that has a place keeps it, unless too much failed meanwhile.
 
     Failures do not hold back the root that failed: it is run again.
     """
     if wave.stopped is not None:
         by = wave.stopped.by
         return AdmissionVerdict(Admission.STOPPED, f"{by} stopped stack {wave.stack} of this change.", by)
-    if deployment in wave.running:
-        return AdmissionVerdict(Admission.BEGIN)
     if is_held_by_failures(rules, wave) and root not in {each.root for each in wave.failed}:
         names = listed(sorted(each.root for each in wave.counted), _NAMED)
         reason = f"Stack {wave.stack} does not continue after {_failures(len(wave.counted))}: {names}."
         return AdmissionVerdict(Admission.FAILURES, reason)
-    if rules.max_concurrent is not None and len(wave.running) >= rules.max_concurrent:
+    has_room = rules.max_concurrent is None or len(wave.running) < rules.max_concurrent
+    if not has_room and deployment not in wave.running:
         reason = f"Stack {wave.stack} applies at most {rules.max_concurrent} at the same time."
         return AdmissionVerdict(Admission.WAIT, reason)
     return AdmissionVerdict(Admission.BEGIN)
