@@ -12,6 +12,7 @@ from bench import (
     configuration,
     cost,
     discovery,
+    fleet,
     memory,
     modelled,
     pull_requests,
@@ -74,6 +75,7 @@ GROUPS: Mapping[str, Benchmarks] = {
     "reading": reading.run,
     "queues": queues.run,
     "config-updates": updates.run,
+    "fleet": fleet.run,
     "modelled": modelled.run,
     "cold_path": modelled.count,
 }
