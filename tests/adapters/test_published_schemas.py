@@ -10,6 +10,7 @@ import jsonschema
 import pytest
 
 from tests.builders import NOW, any_deployment, any_drift, any_drift_finding, any_lock, any_queue, deployment_in
+from tidegate.changes.rules.wave import Wave, WaveDecision
 from tidegate.config.rules.drift import DriftState
 from tidegate.config_updates.rules.audit import AuditedAction, Subject, operator_message
 from tidegate.deploys.adapters.audit import SnsAuditLog
@@ -25,7 +26,7 @@ from tidegate.plans.rules.plan import PlannedChanges
 #: What the topic hears of deployments: all words of the module but those that have a message of their own.
 WORDS_OF_DEPLOYMENTS = {"SUCCESS", "FAILURE", "UNKNOWN"} | {
     word for name, word in vars(audit).items() if name.isupper() and word == name
-} - {audit.LOCKED, audit.UNLOCKED, audit.UNCONFIRMED}
+} - {audit.LOCKED, audit.UNLOCKED, audit.UNCONFIRMED, audit.STOPPED, audit.CONTINUED}
 SCHEMAS = Path(__file__).parents[2] / "docs/schemas"
 
 
@@ -83,6 +84,9 @@ def test_every_audit_message_is_one_of_the_published_schema(taken):
     log.publish(audit.lock_message(QueueHead(any_queue()), by_hand))
     log.publish(audit.unlock_message(QueueHead(any_queue(), lock=by_hand), by_hand, unlocking))
     log.publish(audit.unconfirmed_message("delivery", "acme/infra", "somebody", "No such comment.", NOW))
+    for word in (audit.STOPPED, audit.CONTINUED):
+        decision = WaveDecision("maintainer", NOW, "It was a quota.")
+        log.publish(audit.wave_message("acme/infra", Wave("change", "prod"), word, decision))
     for action in AuditedAction:
         about = Subject("shop", "staging", "entry", "eu") if action is AuditedAction.ROLLED_BACK else Subject()
         log.publish(operator_message(action, "acme/config", "maintainer", NOW, about))
