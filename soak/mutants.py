@@ -8,7 +8,7 @@ from pathlib import Path
 _CORE = "layers/core/python/tidegate"
 _QUEUE, _ENSURE = f"{_CORE}/deploys/rules/queue.py", f"{_CORE}/deploys/queue/ensure_worker.py"
 _UPDATES = f"{_CORE}/config_updates"
-_NOBODY_WAKES = (_ENSURE, "        _wake(ports, head.token)", "        pass")
+_NOBODY_WAKES = (_ENSURE, "        wake(ports, head.token)", "        pass")
 _NOBODY_LOOKS = (
     f"{_CORE}/reconciler/start_workers.py",
     "    if not has_work(head, first):",

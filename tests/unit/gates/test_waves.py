@@ -149,6 +149,13 @@ class TestAtMostSoManyAtOnce:
         leave_wave(scenario.ports, first)
         assert scenario.event_publisher.moved == [CHANGE]
 
+    def test_ending_twice_is_written_down_once(self, scenario):
+        (first,) = scenario.applies("a")
+        ended = scenario.finishes(first)
+        before = scenario.wave()
+        end_in_wave(scenario.ports, ended)
+        assert scenario.wave() == before
+
 
 class TestAfterTooManyFailures:
     RULES = WaveRules(max_concurrent=1, stop_on_failures=1)
