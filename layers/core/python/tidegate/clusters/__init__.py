@@ -1,0 +1,1 @@
+"""Cluster workflows: create, upgrade and delete clusters, built from tasks, providers and hooks."""
