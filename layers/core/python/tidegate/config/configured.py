@@ -32,6 +32,7 @@ _WORDS = {
     "aws": "the account (aws)",
     "google": "service accounts (google)",
     "azure": "applications (azure)",
+    "cluster": "the cluster",
     "destroy": "destroy",
 }
 

@@ -13,6 +13,7 @@ from tidegate.changes.rules.stack import StackDefinition
 from tidegate.config.rules.drift import DriftReport
 from tidegate.config.rules.plan_options import ALLOWED_PLAN_ARGS
 from tidegate.config.rules.timetable import Interval, Window
+from tidegate.deploys.rules.cluster import DeclaredCluster
 from tidegate.deploys.rules.review_rule import ReviewRule
 from tidegate.deploys.rules.runner_size import RunnerNeeds
 from tidegate.deploys.rules.speculative_plan import Checkout
@@ -135,7 +136,7 @@ class RootDeclaration:
 
     ``review_rule`` is complete, ``reviewed`` tells whether the root's own section says when plans wait, so that its
     stack does not decide it. ``follow_modules`` tells whether changes of the local modules that it uses change it,
-    ``destroy`` whether what it made is destroyed.
+    ``destroy`` whether what it made is destroyed. ``cluster`` is what the root is, None for a root module.
     """
 
     line: int = 0
@@ -152,6 +153,7 @@ class RootDeclaration:
     runner: RunnerText | None = None
     google: CloudText | None = None
     azure: CloudText | None = None
+    cluster: DeclaredCluster | None = None
 
 
 @dataclass(frozen=True, slots=True)

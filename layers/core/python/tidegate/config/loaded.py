@@ -79,7 +79,8 @@ class LoadedConfiguration:
     ``applying`` where they are applied. ``limits`` are the organization's. ``masks`` are patterns of what is masked in
     logs, ``clone`` says what runners clone, ``freezes`` are times in which nothing is applied, ``aws`` is the account
     of roots whose stacks and own sections leave it open, as are ``google`` and ``azure``, and ``runner`` what these ask
-    of runners. ``config_updates`` is None for what is no config repository.
+    of runners. ``config_updates`` is None for what is no config repository. ``clusters`` are roots as well, which are
+    declared whether or not root modules are to be discovered.
     """
 
     engine: Engine
@@ -114,6 +115,12 @@ class LoadedConfiguration:
     google: CloudText | None = None
     azure: CloudText | None = None
     config_updates: ConfigUpdates | None = None
+    clusters: tuple[DeclaredRoot, ...] = ()
+
+    @property
+    def declared(self) -> tuple[DeclaredRoot, ...]:
+        """All roots that the file declares, clusters last."""
+        return (*(self.roots or ()), *self.clusters)
 
     @property
     def names_roles(self) -> bool:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import islice
 
 from pydantic import ValidationError
 
+from tidegate.config.cluster_sections import refused_clusters
 from tidegate.config.declarations import DeclaredStack, DestinationBranch
 from tidegate.config.document import KEY, Document, read_document
 from tidegate.config.loaded import DeclaredRoot, LoadedConfiguration, Misleading, RequirementCheck, without_file
@@ -14,7 +16,7 @@ from tidegate.config.misleading import misleading
 from tidegate.config.model.file import FILE, SECTIONS, Configuration
 from tidegate.config.model.rights import CheckSection
 from tidegate.config.organization import Organization
-from tidegate.config.refusals import refusals_of, repeated_names, unknown_stacks
+from tidegate.config.refusals import MOST_LISTED, refusals_of, repeated_names, unknown_stacks
 from tidegate.config.root_sections import Around as AroundRoots
 from tidegate.config.root_sections import RootSections, root_sections
 from tidegate.config.root_sections import around as around_roots
@@ -140,6 +142,7 @@ def _loaded(
         google=written(document, ("google",), configuration.google),
         azure=written(document, ("azure",), configuration.azure),
         config_updates=updates,
+        clusters=tuple(sections.clusters),
         freezes=tuple(
             each.declared(document.place(("freeze", number))[0]) for number, each in enumerate(configuration.freeze)
         ),
@@ -154,8 +157,9 @@ def _declared(
     sections, of_roots = root_sections(document, configuration, outside)
     stacks, of_stacks = declared_stacks(document, configuration.stacks)
     updates, of_updates = declared_updates(document, configuration.config_updates)
-    if of_roots or of_stacks or of_updates:
-        raise ExceptionGroup("mistakes", [*of_roots, *of_stacks, *of_updates])
+    of_clusters = [*islice(refused_clusters(document, configuration.clusters), MOST_LISTED)]
+    if mistakes := [*of_roots, *of_stacks, *of_updates, *of_clusters]:
+        raise ExceptionGroup("mistakes", mistakes)
     if updates and (of_both := crossed_waits(document, repository, updates.sets, [each.definition for each in stacks])):
         raise ExceptionGroup("mistakes", of_both)
     return sections, stacks, updates

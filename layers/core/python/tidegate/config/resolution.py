@@ -149,6 +149,8 @@ def _one(settings: Settings, member: _Member, workflow: int | None, policy: int 
     runner, runner_line = settings.runner(own.runner, member.stack)
     if runner is not None:
         run, sources = replace(run, runner=runner), {**sources, "runner": runner_line}
+    if own.cluster is not None:
+        run = replace(run, cluster=own.cluster)
     run, accounts = _accounts(settings, own, member.stack, run)
     sources = {**sources, **accounts}
     review_rule, review_line = settings.review_rule(own, member.stack)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import Literal, TypeVar
@@ -10,6 +10,7 @@ from typing import Literal, TypeVar
 from tidegate.config.declarations import AwsText, CloudText, DeclaredGlob, RootDeclaration, RunnerText
 from tidegate.config.document import KEY, Document, Path
 from tidegate.config.loaded import DeclaredRoot
+from tidegate.config.model.clusters import ClusterSection
 from tidegate.config.model.file import WHEN_MODIFIED, Configuration
 from tidegate.config.model.roots import (
     DirectorySection,
@@ -21,9 +22,11 @@ from tidegate.config.model.roots import (
 )
 from tidegate.config.patterns import check_patterns
 from tidegate.config.refusals import MOST_LISTED
+from tidegate.deploys.rules.cluster import DeclaredCluster, ProviderName
 from tidegate.deploys.rules.review_rule import ReviewRule
-from tidegate.roots.rules.discovery import default_root_name, is_module_file
+from tidegate.roots.rules.discovery import default_root_name, directory_of, is_module_file
 from tidegate.roots.rules.root import Engine, Root, directory, root_name
+from tidegate.roots.rules.root_query import parse_tag_query
 from tidegate.rules.errors import InvalidConfiguration, InvalidName, quoted
 
 _Part = TypeVar("_Part")
@@ -43,9 +46,13 @@ class Around:
 
 @dataclass(slots=True)
 class RootSections:
-    """What a file declares: roots, what it says of each by name, and what it says of patterns of directories."""
+    """What a file declares: roots, what it says of each by name, and what it says of patterns of directories.
+
+    ``clusters`` are roots, too.
+    """
 
     roots: list[DeclaredRoot] = field(default_factory=list)
+    clusters: list[DeclaredRoot] = field(default_factory=list)
     declarations: dict[str, RootDeclaration] = field(default_factory=dict)
     globs: list[DeclaredGlob] = field(default_factory=list)
 
@@ -67,7 +74,9 @@ class _Entry:
     named_workspace: bool = True
     root: bool | None = None
     destroy: bool = False
-    sections: tuple[tuple[Path, RootSection | DirectorySection | WorkspaceSection], ...] = ()
+    sections: tuple[tuple[Path, RootSection | DirectorySection | WorkspaceSection | ClusterSection], ...] = ()
+    cluster: DeclaredCluster | None = None
+    after: tuple[str, ...] = ()
 
 
 def around(configuration: Configuration, repository: str, rule: ReviewRule) -> Around:
@@ -121,6 +130,32 @@ def _entries(configuration: Configuration) -> Iterator[_Entry]:
         )
     for written, section in (configuration.dirs or {}).items():
         yield from _directory_entries(written, section)
+    for number, cluster in enumerate(configuration.clusters):
+        path = ("clusters", number)
+        yield _Entry(
+            path,
+            cluster.name,
+            directory_of(cluster.spec),
+            "default",
+            cluster.engine,
+            (*path, "engine"),
+            (),
+            _given(cluster.plan_review),
+            cluster.tags,
+            destroy=cluster.destroy is True,
+            sections=((path, cluster),),
+            cluster=cluster.cluster,
+            after=_clusters_before(cluster, configuration.clusters),
+        )
+
+
+def _clusters_before(section: ClusterSection, clusters: Sequence[ClusterSection]) -> tuple[str, ...]:
+    """Return the clusters that a cluster of the same change comes after: it is made after its management cluster, and
+    that is deleted after it.
+    """
+    if section.destroy:
+        return tuple(each.name for each in clusters if each.management == section.name and each.destroy)
+    return tuple(each.name for each in clusters if each.name == section.management and not each.destroy)
 
 
 def _directory_entries(written: str, section: DirectorySection) -> Iterator[_Entry]:
@@ -184,10 +219,16 @@ def _add(
         return
     name = entry.name or _default_name(document, entry, outside.repository)
     _claim(document, entry, lines, ("name", name), f"duplicate root name {name!r}")
-    _claim(document, entry, lines, ("state", entry.dir, entry.workspace), same)
+    if entry.cluster:
+        _claim(
+            document, entry, lines, ("spec", entry.cluster.spec), f"another cluster has the spec {entry.cluster.spec}"
+        )
+    if entry.cluster is None or entry.cluster.provider is ProviderName.TERRAFORM:
+        _claim(document, entry, lines, ("state", entry.dir, entry.workspace), same)
     engine = entry.engine.engine if entry.engine else outside.engine
     root = Root(name, entry.dir, entry.workspace, engine)
-    found.roots.append(DeclaredRoot(root, declaration.when_modified, declaration.review_rule, declaration.tags))
+    declared = DeclaredRoot(root, declaration.when_modified, declaration.review_rule, declaration.tags)
+    (found.clusters if entry.cluster else found.roots).append(declared)
     found.declarations[name] = declaration
 
 
@@ -196,6 +237,11 @@ def _declaration(document: Document, outside: Around, entry: _Entry) -> RootDecl
     defaults = outside.defaults
     patterns, depends_on, autoplan = defaults.when_modified, defaults.depends_on, defaults.autoplan
     follow_modules = defaults.follow_modules
+    if entry.cluster:
+        # Only the provider's root module is one, and only modules follow modules.
+        is_module = entry.cluster.provider is ProviderName.TERRAFORM
+        patterns, follow_modules = _files_of(entry.cluster), is_module and follow_modules
+        depends_on = parse_tag_query(" or ".join(f"name:{name}" for name in entry.after)) if entry.after else None
     for when in entry.when_modified:
         patterns = patterns if when.file_patterns is None else when.file_patterns
         depends_on = when.depends_on.tag_query if when.depends_on else depends_on
@@ -217,7 +263,15 @@ def _declaration(document: Document, outside: Around, entry: _Entry) -> RootDecl
         runner=_runner(document, entry),
         google=_cloud(document, entry, "google"),
         azure=_cloud(document, entry, "azure"),
+        cluster=entry.cluster,
     )
+
+
+def _files_of(cluster: DeclaredCluster) -> tuple[str, ...]:
+    """Return the patterns of the files that change a cluster: a leading slash is the repository's top."""
+    of_provider = WHEN_MODIFIED if cluster.provider is ProviderName.TERRAFORM else ()
+    components = (path for each in cluster.components for path in (each.path, each.values) if path)
+    return (*of_provider, f"/{cluster.spec}", *(f"/{path}" for path in components))
 
 
 def _aws(document: Document, entry: _Entry) -> AwsText | None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from tidegate.config.declarations import DeclaredGlob
 from tidegate.config.engine_files import is_engine_file
 from tidegate.config.loaded import LoadedConfiguration
+from tidegate.deploys.rules.cluster import ProviderName
 from tidegate.ports import FileChange, PushedTrees
 from tidegate.roots.rules.discovery import (
     LOCK_FILE,
@@ -235,20 +236,27 @@ class FoundByThemselves:
 
 def find_roots(commit: CommitModules, repository: str, configuration: LoadedConfiguration) -> FoundRoots:
     """Return the roots of a commit by a configuration, its own or an earlier one."""
-    declared = [each.root for each in configuration.roots or ()]
+    declared = [each.root for each in configuration.declared]
     misnamed = _leading_out(commit, [root.dir for root in declared])
-    there = tuple(root for root in declared if root.dir in commit and root.dir not in misnamed)
-    gone = tuple(root for root in declared if root.dir not in commit)
+    needs_none = _clusters_without_module(configuration)
+    gone = tuple(root for root in declared if root.dir not in commit and root.name not in needs_none)
+    there = tuple(root for root in declared if root not in gone and root.dir not in misnamed)
     discovered: Iterable[Root] = ()
     rule = FoundByThemselves(configuration)
     if rule.any:
-        own = {root.dir for root in declared}
+        own = {root.dir for root in declared if root.name not in needs_none}
         verdicts = commit.verdicts.items()
         places = [place for place, each in verdicts if place not in own and rule.is_root(place, each.standing)]
         misnamed |= _leading_out(commit, places)
         places = [place for place in places if place not in misnamed]
         discovered = _named(_discovered(rule, repository, places), {root.name for root in declared}, misnamed)
     return FoundRoots(there, tuple(discovered), gone, misnamed)
+
+
+def _clusters_without_module(configuration: LoadedConfiguration) -> set[str]:
+    """Return the names of clusters whose provider needs no root module: planning says so if their file is missing."""
+    clusters = {name: each.cluster for name, each in configuration.declarations.items() if each.cluster}
+    return {name for name, each in clusters.items() if each.provider is not ProviderName.TERRAFORM}
 
 
 def _leading_out(commit: CommitModules, places: Iterable[str]) -> dict[str, str]:

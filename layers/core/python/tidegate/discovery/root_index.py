@@ -155,7 +155,7 @@ class RootIndex:
     def declared_patterns(self) -> PatternIndex:
         """The patterns of declared roots, whether they exist or not."""
         index = PatternIndex()
-        for each in self.configuration.roots or ():
+        for each in self.configuration.declared:
             index.add(each.root.name, each.root.dir, each.when_modified)
         return index
 

@@ -12,6 +12,7 @@ from tidegate.config.model.aws import Aws
 from tidegate.config.model.branches import BranchTagsSection, Destination, DriftSection
 from tidegate.config.model.clone import CloneSection
 from tidegate.config.model.clouds import Azure, Google
+from tidegate.config.model.clusters import MOST_CLUSTERS, ClusterSection
 from tidegate.config.model.config_updates import ConfigUpdatesSection
 from tidegate.config.model.freeze import FreezeSection
 from tidegate.config.model.policies import MOST_SETS, PolicySetName, PolicySetSection
@@ -138,6 +139,11 @@ class Configuration(Section):
         Field(max_length=100, description="Freeze windows, in which Tidegate applies nothing."),
     ] = ()
     drift: Annotated[DriftSection | None, _Empty, Field(description="Drift detection.")] = None
+    clusters: Annotated[
+        tuple[ClusterSection, ...],
+        BeforeValidator(as_list, json_schema_input_type=list[ClusterSection]),
+        Field(max_length=MOST_CLUSTERS, description="Kubernetes clusters, each a root."),
+    ] = ()
     config_updates: Annotated[
         ConfigUpdatesSection | None,
         BeforeValidator(empty_if_absent, json_schema_input_type=ConfigUpdatesSection),

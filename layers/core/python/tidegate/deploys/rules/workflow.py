@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from tidegate.deploys.rules.aws_target import AwsTarget
+from tidegate.deploys.rules.cluster import DeclaredCluster
 from tidegate.deploys.rules.runner_size import RunnerNeeds
 from tidegate.deploys.rules.targets import AzureTarget, GoogleTarget
 
@@ -79,7 +80,7 @@ class RunSettings:
     ``TIDEGATE_ENVIRONMENT`` and ``TIDEGATE_STACK``. ``masks`` are patterns of what is masked in the job's log,
     ``clone`` says what the runner clones, ``aws`` which account its engine works in, None for the installation's own,
     and ``runner`` what it asks of its runner. ``google`` and ``azure`` say what it becomes there with a token of its
-    job, None for nothing.
+    job, None for nothing. ``cluster`` is what the root is, None for a root module.
     """
 
     environment: str = ""
@@ -92,3 +93,4 @@ class RunSettings:
     runner: RunnerNeeds | None = None
     google: GoogleTarget | None = None
     azure: AzureTarget | None = None
+    cluster: DeclaredCluster | None = None
