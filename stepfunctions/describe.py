@@ -9,15 +9,28 @@ from pathlib import Path
 from typing import Any
 
 from tidegate.aws.definitions import ENDING, rendered
+from tidegate.clusters.rules.task import Capability, Fact, tasks_of
+from tidegate.clusters.rules.workflow import WORKFLOWS, Workflow
 
 HERE = Path(__file__).resolve().parent
 PAGE = HERE / "README.md"
-NAMES = ("deploy", "terraform", "pull_request", "drift", "config_update", "promotion")
+NAMES = (
+    "deploy",
+    "terraform",
+    "pull_request",
+    "drift",
+    "config_update",
+    "promotion",
+    "cluster_task",
+    "cluster_error",
+)
 _INTRODUCTION = """# State machines
 
-Five Standard state machines in JSONata, each in one YAML file. `shared.yaml` defines what they share, such as retries.
-Both are rendered to JSON, which is deployed, linted and run locally. To open a machine in Workflow Studio, print it:
-`.venv/bin/python -m stepfunctions.render stepfunctions/deploy.asl.yaml`.
+Standard state machines in JSONata. Eight are a YAML file each; those of [cluster workflows](#cluster-workflows) are put
+together from `cluster_parts.yaml`. `shared.yaml` defines what they share, such as retries. All are rendered to JSON,
+which is deployed, linted and run locally. To open a machine in Workflow Studio, print it:
+`.venv/bin/python -m stepfunctions.render stepfunctions/deploy.asl.yaml`, or
+`.venv/bin/python -m stepfunctions.render cluster-management-create-terraform`.
 
 This page is generated from the files by `make docs`; a test fails when it is stale.
 
@@ -35,7 +48,44 @@ def page() -> str:
     for name in NAMES:
         machine = json.loads(rendered(HERE / f"{name}{ENDING}"))
         parts.append(f"## {name}\n\n{machine['Comment']}\n\n{_diagram(machine)}\n\n{_table(_all(machine['States']))}\n")
-    return "\n".join(parts)
+    return "\n".join([*parts, _CLUSTERS, *(_workflow(workflow) for workflow in WORKFLOWS)])
+
+
+_CLUSTERS = """## Cluster workflows
+
+`cluster-WORKFLOW-PROVIDER` is one machine for each workflow and provider. It locks the cluster, does the tasks below,
+and records what the cluster is then. Each task is these states, in this order:
+
+1. *Is it needed to …?*, if only the cluster's file or what the cluster is now decides it. The plan has the answer.
+2. *Run hooks of the repository before: …*, a Map over the hooks that `tidegate.yaml` declares.
+3. *Run the hook … of …*, a state for each hook of the installation before the task.
+4. The task itself, an execution of [cluster_task](#cluster_task).
+5. The hooks of the installation after it, then *Run hooks of the repository after: …*.
+
+Hooks of the whole workflow run before the first task and after the last one. Whatever fails leads to *Handle the
+error*, an execution of [cluster_error](#cluster_error), and then to *Failed*. Tasks in *italics* are only there for
+providers that need a bootstrap cluster. The limits of a task's components come to its time limit.
+"""
+_DUE = {
+    Fact.ALWAYS: "",
+    Fact.CLUSTER_CHANGES: "the cluster itself changes",
+    Fact.COMPONENTS: "there are such components",
+    Fact.GITOPS: "a GitOps agent is named",
+    Fact.OTHER_CLUSTERS: "it manages other clusters",
+}
+
+
+def _workflow(workflow: Workflow) -> str:
+    tasks = tasks_of(workflow, frozenset(Capability))
+    chain = " ==> ".join(f't{number}["{task.title}"]' for number, task in enumerate(tasks))
+    lines = ["| Task | What is true after it | Needs | Produces | Only if | Time limit |", "|---|---|---|---|---|---|"]
+    for task in tasks:
+        name = f"*{task.title}*" if task.capability else f"**{task.title}**"
+        needs = ", ".join((*task.needs, *(f"{key}, if produced" for key in task.uses)))
+        cells = (name, task.contract, needs, ", ".join(task.produces), _DUE[task.fact], _duration(task.seconds))
+        lines.append(f"| {' | '.join(cells)} |")
+    table = "\n".join(lines)
+    return f"### {workflow.name}\n\n```mermaid\nflowchart LR\n  {chain}\n```\n\n{table}\n"
 
 
 def _all(states: Mapping[str, Any]) -> dict[str, Any]:
@@ -114,7 +164,8 @@ def _does(state: Mapping[str, Any]) -> str:
         )
     arguments = state["Arguments"]
     what = arguments.get("FunctionName") or arguments.get("TaskDefinition") or arguments.get("StateMachineArn")
-    kind = arguments.get("Payload", {}).get("kind")
+    payload = arguments.get("Payload", {})
+    kind = payload.get("kind") if isinstance(payload, Mapping) else None
     asked = f"`{kind}` by `{what}`" if kind else f"`{what}`"
     return asked + (", waits for its token" if state["Resource"].endswith("waitForTaskToken") else "")
 

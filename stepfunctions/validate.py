@@ -5,7 +5,7 @@ than AWS of two forms, which it is shown as expressions that mean the same:
 
 - ``Output`` of a text that is no expression: AWS takes any JSON value
   (https://docs.aws.amazon.com/step-functions/latest/dg/state-succeed.html).
-- ``Assign`` of an empty text: any JSON value as well
+- ``Assign``, ``Arguments`` or ``Output`` with an empty text: any JSON value as well
   (https://docs.aws.amazon.com/step-functions/latest/dg/workflow-variables.html).
 """
 
@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from tidegate.aws.definitions import ENDING, rendered
+from stepfunctions.render import every_machine
 from tidegate_cdk.node import NODE, npm_program, path_with_node
 
 HERE = Path(__file__).resolve().parent
@@ -38,15 +38,20 @@ def as_expressions(definition: Mapping[str, Any]) -> dict[str, Any]:
     states = {}
     for name, state in definition["States"].items():
         shown = dict(state)
-        output, assigned = shown.get("Output"), shown.get("Assign", {})
+        output = shown.get("Output")
         if isinstance(output, str) and not output.startswith("{%"):
             shown["Output"] = f"{{% {json.dumps(output)} %}}"
-        if "" in assigned.values():
-            shown["Assign"] = {key: "{% '' %}" if value == "" else value for key, value in assigned.items()}
+        shown |= {key: _without_empty(shown[key]) for key in ("Assign", "Arguments", "Output") if key in shown}
         if "ItemProcessor" in shown:
             shown["ItemProcessor"] = as_expressions(shown["ItemProcessor"])
         states[name] = shown
     return {**definition, "States": states}
+
+
+def _without_empty(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _without_empty(each) for key, each in value.items()}
+    return "{% '' %}" if value == "" else value
 
 
 def findings(definition: Mapping[str, Any]) -> Iterator[str]:
@@ -84,11 +89,7 @@ def _installed() -> Path:
 
 def main() -> int:
     """Look at every state machine and return the exit code."""
-    found = [
-        f"{file.name}: {line}"
-        for file in sorted(HERE.glob(f"*{ENDING}"))
-        for line in findings(json.loads(rendered(file)))
-    ]
+    found = [f"{name}: {line}" for name, text in every_machine() for line in findings(json.loads(text))]
     sys.stdout.writelines(f"asl-validator: {line}\n" for line in found)
     return 1 if found else 0
 

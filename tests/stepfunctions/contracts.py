@@ -6,6 +6,7 @@ from pydantic import BaseModel
 
 from runner import faults
 from tidegate import messages
+from tidegate.messages import clusters
 from tidegate.messages import config_updates as updates
 
 #: Steps by their kind: their input and, unless a person or a runner answers by token, their output.
@@ -49,6 +50,13 @@ CONTRACTS: dict[str, tuple[type[BaseModel], type[BaseModel] | None]] = {
     "end_soak": (updates.EndSoak, updates.PromotionMoved),
     "promote_entry": (updates.PromoteEntry, updates.EntryPromoted),
     "fail_promotion": (updates.FailPromotion, None),
+    "begin_cluster": (clusters.BeginCluster, clusters.ClusterBegun),
+    "end_cluster": (clusters.EndCluster, None),
+    "begin_cluster_task": (clusters.BeginClusterTask, clusters.ClusterTaskBegun),
+    "record_cluster_task": (clusters.RecordClusterTask, None),
+    "fail_cluster_task": (clusters.FailClusterTask, clusters.ClusterTaskFailed),
+    "fail_cluster": (clusters.FailCluster, clusters.ClusterFailed),
+    "end_failed_cluster": (clusters.EndFailedCluster, clusters.FailedClusterEnded),
 }
 #: What answers the token of a job.
 BY_TOKEN = {"Apply": messages.ApplyResult, "Run the repository's commands": updates.ReplayMade}

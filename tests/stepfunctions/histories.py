@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from tests.stepfunctions.machines import MACHINES, Machine
+from tests.stepfunctions.machines import CLUSTER_MACHINES, MACHINES, Machine
 
-_BY_NAME = {machine.name: machine for machine in MACHINES}
+_BY_NAME = {machine.name: machine for machine in (*MACHINES, *CLUSTER_MACHINES)}
 _LAST = frozenset({"ExecutionSucceeded", "ExecutionFailed", "ExecutionAborted", "ExecutionTimedOut"})
 
 
@@ -46,7 +46,7 @@ def all_edges(*names: str) -> set[Edge]:
     """Return every way out of every state of these machines (all)."""
     return {
         edge
-        for machine in MACHINES
+        for machine in (*MACHINES, *CLUSTER_MACHINES)
         if not names or machine.name in names
         for name in machine.states
         for edge in _edges(machine, name)
@@ -101,11 +101,12 @@ def _note(visit: _Visit, event: dict[str, Any]) -> None:
 def _left(machine: str, visit: _Visit, to: str) -> Edge:
     states = _BY_NAME[machine].states
     state = states[visit.state]
-    if state["Type"] == "Succeed":  # The end of a Map's item; what is read here has one at a time.
-        around = str(_BY_NAME[machine].map_around(visit.state))
-        return Edge(machine, around, "next", 0, to)
+    around = _BY_NAME[machine].map_around(visit.state)
+    if around and (state["Type"] == "Succeed" or to not in states[around]["ItemProcessor"]["States"]):
+        return _out_of(machine, around, states[around], to)
     if "ItemProcessor" in state:
-        return Edge(machine, visit.state, "each", 0, to)
+        kind = "each" if to in state["ItemProcessor"]["States"] else "next"
+        return Edge(machine, visit.state, kind, 0, to)
     if visit.errors and not visit.answered:
         number = _catching(state["Catch"], visit.errors[-1])
         return Edge(machine, visit.state, "catch", number, state["Catch"][number]["Next"])
@@ -113,6 +114,16 @@ def _left(machine: str, visit: _Visit, to: str) -> Edge:
         if choice["Next"] == to:
             return Edge(machine, visit.state, "choice", number, to)
     return Edge(machine, visit.state, "default" if "Default" in state else "next", 0, to)
+
+
+def _out_of(machine: str, name: str, state: dict[str, Any], to: str) -> Edge:
+    """Return the way out of a Map, after the last of its items. What is read here works on one at a time."""
+    inner = state["ItemProcessor"]["States"]
+    if to in inner:
+        return Edge(machine, name, "each", 0, to)
+    if to == state["Next"]:
+        return Edge(machine, name, "next", 0, to)
+    return Edge(machine, name, "catch", 0, to)
 
 
 def _retried(machine: str, visits: Iterable[_Visit]) -> Iterator[Edge]:

@@ -25,7 +25,7 @@ from moto.stepfunctions.parser.models import StepFunctionsParserBackend
 
 from tests.stepfunctions.contracts import REPORTED, STOPPED
 from tests.stepfunctions.histories import Edge, read_history
-from tests.stepfunctions.machines import Machine, read
+from tests.stepfunctions.machines import read
 from tidegate_local.moto import states_shims
 from tidegate_local.moto.hub import HUB
 
@@ -87,10 +87,10 @@ class _Script:
 class _Service:
     """Stands for a client of Lambda, ECS or Step Functions. A task is known by the name of its state."""
 
-    def __init__(self, service: str, script: _Script, starts: str) -> None:
+    def __init__(self, service: str, script: _Script) -> None:
         self.meta = _meta(service)
-        self._script, self._starts = script, starts
-        self._child: Answer = {}
+        self._script = script
+        self._children: dict[str, Answer] = {}
 
     def invoke(self, **given: Any) -> dict[str, Any]:
         payload = json.loads(given["Payload"])
@@ -108,13 +108,17 @@ class _Service:
         return {"tasks": [], "failures": []}
 
     def start_execution(self, **given: Any) -> dict[str, Any]:
-        self._child = self._script(self._starts, json.loads(given["input"]), "StartExecution")
-        return {"executionArn": f"{_ROLE}:child", "startDate": datetime.now(UTC)}
+        arn = f"{_ROLE}:{given['name']}"
+        assert arn not in self._children, f"an execution {given['name']} was started before"
+        self._children[arn] = self._script(given["stateMachineArn"], json.loads(given["input"]), "StartExecution")
+        return {"executionArn": arn, "startDate": datetime.now(UTC)}
 
     def describe_execution(self, **given: Any) -> dict[str, Any]:
-        status = "FAILED" if isinstance(self._child, Fails) else "SUCCEEDED"
+        child = self._children[given["executionArn"]]
+        status, output = ("FAILED", {}) if isinstance(child, Fails) else ("SUCCEEDED", child)
+        ended = {"status": status, "output": json.dumps(output)}
         when = datetime.now(UTC)
-        return {**given, "name": "child", "status": status, "startDate": when, "stopDate": when, "output": "{}"}
+        return {**given, **ended, "name": "child", "startDate": when, "stopDate": when}
 
 
 @cache
@@ -135,7 +139,9 @@ def _machine(name: str) -> str:
     for state, fields in definition.states.items():
         if fields["Type"] == "Wait":
             fields["Seconds"] = 0
-        for key in ("FunctionName", "Cluster"):
+        if "MaxConcurrency" in fields:
+            fields["MaxConcurrency"] = 1
+        for key in ("FunctionName", "Cluster", "StateMachineArn"):
             if key in fields.get("Arguments", {}):
                 fields["Arguments"][key] = state
     made = _backend().create_state_machine(name, json.dumps(definition.definition), _ROLE)
@@ -148,9 +154,8 @@ _numbers = itertools.count()
 def walk(machine: str, given: Mapping[str, Any], answers: Mapping[str, Sequence[Answer]]) -> Walked:
     """Run an execution to its end."""
     arn, script = _machine(machine), _Script(answers, _backend())
-    starts = _starting(read(machine))
     services: dict[str, _Service] = {}
-    HUB.client = lambda _role, _region, service: services.setdefault(service, _Service(service, script, starts))
+    HUB.client = lambda _role, _region, service: services.setdefault(service, _Service(service, script))
     execution = _backend().start_execution(arn, f"way-{next(_numbers)}", json.dumps(given))
     while execution.exec_status == "RUNNING":
         ends = HUB.ends
@@ -159,7 +164,3 @@ def walk(machine: str, given: Mapping[str, Any], answers: Mapping[str, Sequence[
             assert HUB.ends > ends, f"{machine} does not end: {script.asked}"
     history = read_history(machine, execution.to_history_output()["events"])
     return Walked(history.states, history.edges, history.end, tuple(script.asked))
-
-
-def _starting(machine: Machine) -> str:
-    return next((name for name, state in machine.tasks() if ":startExecution" in state["Resource"]), "")

@@ -9,10 +9,30 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.stepfunctions.installed_hooks import INSTALLED
 from tidegate.aws.definitions import rendered
+from tidegate.clusters.adapters.machines import cluster_machine
+from tidegate.clusters.rules.provider import PROVIDERS
+from tidegate.clusters.rules.workflow import WORKFLOWS, machine_name
+from tidegate.deploys.rules.cluster import ProviderName
 
 ROOT = Path(__file__).resolve().parents[2]
-NAMES = ("deploy", "terraform", "pull_request", "drift", "config_update", "promotion")
+NAMES = (
+    "deploy",
+    "terraform",
+    "pull_request",
+    "drift",
+    "config_update",
+    "promotion",
+    "cluster_task",
+    "cluster_error",
+)
+#: The machines of cluster workflows for a provider with a bootstrap cluster, and for one without: others are the same.
+RENDERED = {
+    machine_name(workflow, provider): (workflow, PROVIDERS[provider])
+    for workflow in WORKFLOWS
+    for provider in (ProviderName.SIMULATED, ProviderName.TERRAFORM)
+}
 EXPRESSION = re.compile(r"\{%(.*?)%\}", re.DOTALL)
 
 
@@ -42,7 +62,12 @@ class Machine:
         return ((name, state) for name, state in self.states.items() if state["Type"] == "Task")
 
     def lambdas(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        return ((name, state) for name, state in self.tasks() if ":lambda:invoke" in state["Resource"])
+        """Yield the tasks that call a function of Tidegate's own."""
+        return (
+            (name, state)
+            for name, state in self.tasks()
+            if ":lambda:invoke" in state["Resource"] and state["Arguments"]["FunctionName"].startswith("${")
+        )
 
     def edges(self, name: str) -> Iterator[tuple[str, str]]:
         """Yield what follows a state: how (each, next, default, choice or catch), and which."""
@@ -61,7 +86,11 @@ def _for_each(state: dict[str, Any]) -> dict[str, Any]:
 
 
 def read(name: str) -> Machine:
-    text = rendered(ROOT / "stepfunctions" / f"{name}.asl.yaml")
+    folder = ROOT / "stepfunctions"
+    if name in RENDERED:
+        text = cluster_machine(folder, *RENDERED[name], INSTALLED)
+    else:
+        text = rendered(folder / f"{name}.asl.yaml")
     return Machine(name, text, json.loads(text))
 
 
@@ -74,7 +103,9 @@ def read_deployed(name: str) -> Machine:
     return Machine(name, text, json.loads(text))
 
 
+#: Those that are files, and those of cluster workflows.
 MACHINES = [read(name) for name in NAMES]
+CLUSTER_MACHINES = [read(name) for name in RENDERED]
 
 
 def strings(value: Any) -> Iterator[str]:

@@ -6,11 +6,14 @@ from typing import Any
 
 from tests.stepfunctions.interpreter import Fails
 from tests.stepfunctions.way import (
+    CLUSTER_APPLIED,
+    CLUSTER_FAILED,
     ENGINE,
     JOB,
     LAMBDA,
     NO_SLOT,
     NOT_THERE,
+    OF_CLUSTER,
     ON_LAMBDA,
     PLAIN,
     PLAN,
@@ -34,6 +37,7 @@ from tests.stepfunctions.ways import (
     BEFORE_APPLY,
     BEFORE_PLAN,
     BEGUN,
+    CLUSTER,
     EXPIRED,
     FAULTED,
     GATED,
@@ -91,6 +95,31 @@ TERRAFORM = [
         },
     ),
     _deployment("needs no review", APPLIED),
+    _deployment(
+        "is a cluster, which its workflow applies",
+        (*CLUSTER, "Did the workflow apply it?", *APPLIED[-2:]),
+        answers={"Begin the apply": OF_CLUSTER},
+    ),
+    _deployment(
+        "is a cluster whose workflow fails",
+        (*CLUSTER, "Did the workflow apply it?", "Take the workflow's error", *_FAILED_APPLY),
+        "ClusterUnreachable",
+        answers={"Begin the apply": OF_CLUSTER, "Run the cluster workflow": CLUSTER_FAILED},
+    ),
+    _deployment(
+        "is a cluster whose workflow is stopped",
+        (*CLUSTER, *UNKNOWN),
+        "States.TaskFailed",
+        answers={"Begin the apply": OF_CLUSTER, "Run the cluster workflow": Fails("TidegateFailed")},
+    ),
+    _deployment(
+        "is a cluster whose workflow is throttled",
+        (*CLUSTER, "Did the workflow apply it?", *APPLIED[-2:]),
+        answers={
+            "Begin the apply": OF_CLUSTER,
+            "Run the cluster workflow": [Fails("StepFunctions.ThrottlingException"), CLUSTER_APPLIED],
+        },
+    ),
     _deployment(
         "is planned on Lambda",
         (*APPLIED[:3], *LAMBDA, *APPLIED[4:]),
@@ -210,7 +239,7 @@ TERRAFORM = [
             ),
             ("Wait for the stacks before this one", (*PLANNED, *BEFORE_APPLY), {}, {"Record the plan": _GATE}),
             ("Wait for the plan review", REVIEWED[:-1], {}, {"Record the plan": _REVIEW}),
-            ("Begin the apply", APPLYING[:-2], {}, {}),
+            ("Begin the apply", APPLYING[:-3], {}, {}),
         )
     ),
     *(
@@ -286,7 +315,7 @@ TERRAFORM = [
             ),
             ("Wait for the stacks before this one", (*PLANNED, *BEFORE_APPLY), {}, {"Record the plan": _GATE}),
             ("Wait for the plan review", REVIEWED[:-1], {}, {"Record the plan": _REVIEW}),
-            ("Begin the apply", APPLYING[:-2], {}, {}),
+            ("Begin the apply", APPLYING[:-3], {}, {}),
             ("Wait for its requirements", (*PLANNED, *LACKING), {}, {"Begin the apply": _LACKS}),
             ("Apply", APPLYING, {}, {}),
         )
@@ -344,7 +373,7 @@ TERRAFORM = [
     ),
     _deployment(
         "cannot wait for a slot",
-        (*APPLYING[:-2], SLOT[0], *FAULTED),
+        (*APPLYING[:-3], SLOT[0], *FAULTED),
         REFUSED.error,
         answers={"Begin the apply": NO_SLOT, "Wait for a concurrency slot": REFUSED},
     ),

@@ -9,14 +9,14 @@ import pytest
 from pydantic import BaseModel
 
 from tests.stepfunctions.contracts import BY_TOKEN, CONTRACTS, REPORTED, STOPPED
-from tests.stepfunctions.machines import MACHINES, Machine, expressions
+from tests.stepfunctions.machines import CLUSTER_MACHINES, MACHINES, Machine, expressions
 from tidegate.bootstrap.table import STEPS
 from tidegate.rules import errors
 from tidegate_cdk.function_specs import SPECS
 
 AWS = re.compile(r"(States|Lambda|Runtime|Sandbox|StepFunctions|Sfn|ECS|AmazonECS)\.\w+")
 
-ALL = pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.name)
+ALL = pytest.mark.parametrize("machine", [*MACHINES, *CLUSTER_MACHINES], ids=lambda machine: machine.name)
 
 
 def _kind(state: dict[str, Any]) -> str:
@@ -106,5 +106,5 @@ def test_every_error_that_is_retried_or_caught_exists(machine: Machine):
 
 
 def test_every_contract_belongs_to_a_step_that_a_machine_calls():
-    called = {_kind(state) for machine in MACHINES for _, state in machine.lambdas()}
+    called = {_kind(state) for machine in (*MACHINES, *CLUSTER_MACHINES) for _, state in machine.lambdas()}
     assert called == set(CONTRACTS)

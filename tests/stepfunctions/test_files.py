@@ -13,10 +13,12 @@ import yaml
 
 from tests.stepfunctions.machines import MACHINES, NAMES, ROOT, Machine
 from tidegate.aws.definitions import rendered
+from tidegate.clusters.adapters.machines import PARTS
 
 _FOLDER = ROOT / "stepfunctions"
 _SHARED = (_FOLDER / "shared.yaml").read_text(encoding="utf-8")
 _TEXTS = {name: (_FOLDER / f"{name}.asl.yaml").read_text(encoding="utf-8") for name in NAMES}
+_TEXTS[PARTS] = (_FOLDER / PARTS).read_text(encoding="utf-8")
 
 
 @pytest.fixture
@@ -31,7 +33,11 @@ def _json(file: Path, text: str) -> Any:
 
 
 def test_every_machine_has_a_file_and_every_file_a_machine():
-    assert {path.name for path in _FOLDER.glob("*.yaml")} == {*(f"{name}.asl.yaml" for name in NAMES), "shared.yaml"}
+    assert {path.name for path in _FOLDER.glob("*.yaml")} == {
+        *(f"{name}.asl.yaml" for name in NAMES),
+        PARTS,
+        "shared.yaml",
+    }
 
 
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.name)
@@ -48,7 +54,7 @@ def test_nothing_of_yaml_is_left_in_what_is_deployed(machine: Machine):
     assert not re.search(r'"[*&][a-z-]+"', machine.text)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", _TEXTS)
 def test_no_file_writes_a_retry_or_a_catch_twice(name: str):
     """What is an alias of a name is the same node; what is written again is another that is equal."""
     root = yaml.compose(f"{_SHARED}\n{_TEXTS[name]}", Loader=yaml.SafeLoader)

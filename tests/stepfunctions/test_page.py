@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib.util
 
 from tests.stepfunctions.machines import MACHINES, ROOT
+from tidegate.clusters.rules.task import Capability, tasks_of
+from tidegate.clusters.rules.workflow import WORKFLOWS
 
 
 def _describe():
@@ -19,6 +21,14 @@ def _describe():
 def test_the_page_is_what_the_files_say():
     module = _describe()
     assert module.PAGE.read_text(encoding="utf-8") == module.page(), "run `make docs`"
+
+
+def test_the_page_shows_each_cluster_workflow_once_with_its_tasks():
+    page = _describe().page()
+    for workflow in WORKFLOWS:
+        shown = page.partition(f"### {workflow.name}\n")[2].partition("\n### ")[0]
+        assert page.count(f"### {workflow.name}\n") == 1
+        assert all(f"| {task.contract} |" in shown for task in tasks_of(workflow, frozenset(Capability)))
 
 
 def test_the_page_shows_every_state_and_every_way_out():

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import jsonata
 import pytest
 
 from tests.stepfunctions.contracts import CONTRACTS
-from tests.stepfunctions.machines import MACHINES, Machine, expressions
+from tests.stepfunctions.machines import CLUSTER_MACHINES, MACHINES, RENDERED, Machine, expressions
 from tests.stepfunctions.worst_case import CALL, LIMIT_OF_THE_ROOT, longest
 from tidegate.deploys.rules.gate import GATE_DAYS
 from tidegate.deploys.rules.requirements_gate import REQUIREMENTS_DAYS
@@ -16,7 +17,7 @@ from tidegate.deploys.rules.review import REVIEW_DAYS
 from tidegate.deploys.rules.runner_size import APPLY_SECONDS
 from tidegate_cdk.asl_state_machine import LAYERS
 
-pytestmark = pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.name)
+pytestmark = pytest.mark.parametrize("machine", [*MACHINES, *CLUSTER_MACHINES], ids=lambda machine: machine.name)
 
 #: Errors that mean "nothing was done, ask again". Nothing else may be retried by name.
 _ASK_AGAIN = {
@@ -48,7 +49,7 @@ _START_OF_RUNNER = "ecs:runTask.waitForTaskToken"
 
 
 def _ends(machine: Machine) -> set[str]:
-    return {name for name, state in machine.states.items() if state["Type"] in ("Succeed", "Fail")}
+    return {name for name, state in machine.states.items() if state["Type"] in ("Succeed", "Fail") or "End" in state}
 
 
 def test_the_query_language_is_jsonata_throughout(machine: Machine):
@@ -116,7 +117,7 @@ def test_a_wait_for_a_runner_has_a_heartbeat_shorter_than_its_time_limit(machine
 
 def test_an_apply_takes_as_long_as_its_root_says(machine: Machine):
     limits = {name for name, task in machine.tasks() if task["TimeoutSeconds"] == LIMIT_OF_THE_ROOT}
-    assert limits == ({"Apply"} if machine.name == "terraform" else set())
+    assert limits == {"terraform": {"Apply"}, "cluster_task": {"Run the task"}}.get(machine.name, set())
 
 
 def test_runners_are_started_in_the_size_that_their_job_says(machine: Machine):
@@ -177,11 +178,16 @@ def test_the_start_of_a_runner_is_retried_only_when_nothing_ran(machine: Machine
 
 def test_every_task_catches_everything_and_remembers_the_cause(machine: Machine):
     for name, task in machine.tasks():
+        if "Catch" not in task:
+            assert machine.states[machine.map_around(name) or name]["Catch"], name
+            continue
         for catch in task["Catch"]:
             assert ("error" in catch.get("Assign", {})) == ("cause" in catch.get("Assign", {})), name
             assert ("layerError" in catch.get("Assign", {})) == ("layerCause" in catch.get("Assign", {})), name
         last = task["Catch"][-1]
         assert last["ErrorEquals"] == _CATCH_ALL, name
+        if machine.name == "cluster_error" and "Assign" not in last:
+            continue  # It knows the first error already, and no later one takes its place.
         error, cause = ("layerError", "layerCause") if machine.map_around(name) else ("error", "cause")
         assert last["Assign"] == {
             error: "{% $states.errorOutput.Error %}",
@@ -207,9 +213,12 @@ def test_every_caught_failure_is_recorded_before_the_execution_ends(machine: Mac
             "Continue as a new execution",
         },
         "promotion": {"Record an internal error"},
+        "cluster_task": {"Record that the task failed"},
+        "cluster_error": {"Record the end"},
+        **{name: {"Handle the error"} for name in RENDERED},
     }[machine.name]
     for name, task in machine.tasks():
-        for catch in task["Catch"]:
+        for catch in task.get("Catch", ()):
             if machine.states[catch["Next"]]["Type"] == "Fail":
                 assert name in recording, name
 
@@ -226,7 +235,7 @@ def test_expressions_select_and_compare_and_use_no_function_beyond_the_common_on
     for text in expressions(machine.definition):
         used = set(re.findall(r"\$(\w+)\(", text))
         assert used <= {"count", "not", "split", "exists", "parse", "join"}, text
-        assert "function" not in text
+        assert "function(" not in text
         assert "$parse(" not in text, "jsonata-python does not know it"
 
 
@@ -279,11 +288,15 @@ def test_placeholders_stand_alone_in_quotes_and_are_those_that_the_stack_fills(m
     functions = {spec.id for spec in SPECS}
     others = {
         "TerraformStateMachine",
+        "ClusterTaskStateMachine",
+        "ClusterErrorStateMachine",
+        "ClusterTaskDefinition",
         "Cluster",
         "PlanTaskDefinition",
         "ApplyTaskDefinition",
         "SpeculateTaskDefinition",
         "ReplayTaskDefinition",
+        "ClusterMachines",
         "PlanLambda",
         "SpeculateLambda",
         "Subnets",
@@ -302,13 +315,14 @@ def test_no_account_region_or_resource_is_written_into_the_file(machine: Machine
 
 def test_expected_outcomes_succeed_and_only_faults_of_tidegate_fail(machine: Machine):
     failing = [name for name, state in machine.states.items() if state["Type"] == "Fail"]
-    assert failing == ["Internal error"]
+    # A task of a cluster fails where its workflow catches it, which then ends as expected.
+    assert failing == [*(["Task failed"] if machine.name == "cluster_task" else []), "Internal error"]
     assert set(machine.states["Internal error"]) >= {"Error", "Cause"}
 
 
 def test_items_of_a_map_are_executions_of_their_own_that_read_only_what_they_assign(machine: Machine):
     """Step Functions shows a distributed Map's items no variable from around it, and keeps 256 KiB of their results."""
-    for name in (name for name, state in machine.states.items() if state["Type"] == "Map"):
+    for name in (name for name, state in machine.states.items() if _is_distributed(state)):
         around = machine.states[name]
         inside = {each: state for each, state in machine.states.items() if machine.map_around(each) == name}
         assert around["ItemProcessor"]["ProcessorConfig"] == {"Mode": "DISTRIBUTED", "ExecutionType": "STANDARD"}
@@ -323,7 +337,7 @@ def test_items_of_a_map_are_executions_of_their_own_that_read_only_what_they_ass
 
 
 def test_an_item_that_left_no_result_is_a_fault(machine: Machine):
-    for state in (state for state in machine.states.values() if state["Type"] == "Map"):
+    for state in (state for state in machine.states.values() if _is_distributed(state)):
         ends = [each["Output"] for each in state["ItemProcessor"]["States"].values() if each["Type"] == "Succeed"]
         good = [end for end in ends if end != "fault"]
         failed = {"Error": "States.Runtime", "Cause": ""}
@@ -338,6 +352,27 @@ def test_an_item_that_left_no_result_is_a_fault(machine: Machine):
             assert jsonata.Jsonata(_only_expression(state["Assign"])).evaluate(None, bound) is is_fault
 
 
+def _is_distributed(state: dict[str, Any]) -> bool:
+    return state["Type"] == "Map" and "Label" in state
+
+
+def test_a_map_within_an_execution_does_one_thing_after_another(machine: Machine):
+    """Hooks and releases have an order. Only diagnostics of two clusters run side by side."""
+    for name, state in machine.states.items():
+        if state["Type"] == "Map" and not _is_distributed(state):
+            assert state["ItemProcessor"]["ProcessorConfig"] == {"Mode": "INLINE"}, name
+            assert state["MaxConcurrency"] == (2 if name == "Diagnose the clusters" else 1), name
+
+
+def test_every_execution_that_a_machine_starts_has_a_name_of_its_own(machine: Machine):
+    names = [task["Arguments"]["Name"] for _, task in machine.tasks() if "StateMachineArn" in task["Arguments"]]
+    assert len(names) == len(set(names))
+    inside = {name for name in machine.states if machine.map_around(name)}
+    for name, task in machine.tasks():
+        if "StateMachineArn" in task["Arguments"] and name in inside:
+            assert "Map.Item.Index" in task["Arguments"]["Name"], name
+
+
 def _only_expression(assigned: dict[str, str]) -> str:
     [expression] = expressions(assigned)
     return expression
@@ -348,4 +383,5 @@ def test_every_runner_tells_what_started_it(machine: Machine):
     runs = [state for state in machine.states.values() if state.get("Resource", "").endswith(_START_OF_RUNNER)]
     started_by = {state["Arguments"]["StartedBy"] for state in runs}
     assert started_by <= {"{% $deployment %}", "{% $layer %}", "config-update"}
-    assert len(started_by) == (machine.name not in {"deploy", "promotion"})
+    none = {"deploy", "promotion", "cluster_error", *RENDERED}
+    assert len(started_by) == (machine.name not in none)

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from tests.stepfunctions.machines import MACHINES
+from tests.stepfunctions.machines import CLUSTER_MACHINES, MACHINES
 from tests.stepfunctions.worst_case import UnboundedLoop, Worst, worst_case, worst_cases
 
 #: https://docs.aws.amazon.com/step-functions/latest/dg/service-quotas.html: "Maximum execution history size", "Maximum
 #: execution time". What is left free is for events that this does not know, and for clocks.
 MOST_EVENTS, MOST_DAYS = 25_000 * 8 // 10, 365 * 9 // 10
 
-_DEFINITIONS = {machine.name: machine.definition for machine in MACHINES}
+_DEFINITIONS = {machine.name: machine.definition for machine in (*MACHINES, *CLUSTER_MACHINES)}
 
 
 def _is_too_much(worst: Worst) -> bool:
@@ -35,6 +35,7 @@ def _inline(states: dict[str, Any]) -> None:
 
 def _retried_more(states: dict[str, Any]) -> None:
     for state in states.values():
+        _retried_more(state.get("ItemProcessor", {}).get("States", {}))
         for retry in state.get("Retry", ()):
             retry["MaxAttempts"] *= 2
 
@@ -55,6 +56,8 @@ def _patient_at_the_gate(states: dict[str, Any]) -> None:
         ("terraform", _patient_at_the_gate),
         ("pull_request", _inline),
         ("drift", _inline),
+        ("cluster-management-upgrade-simulated", _retried_more),
+        ("cluster_error", _retried_more),
     ],
 )
 def test_a_definition_that_allows_more_is_found(name: str, change: Callable[[dict[str, Any]], None]):

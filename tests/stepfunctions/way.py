@@ -21,7 +21,10 @@ PLAN = {
     **dict.fromkeys(("file", "json", "text"), ARTIFACT),
 }
 SIZE = {"cpu": "1024", "memory": "2048", "disk": 30, "seconds": 3600, "life": "3900"}
-JOB = {"job": "job-1", "digest": "0" * 64, "size": SIZE, "runner": "fargate"}
+JOB = {"job": "job-1", "digest": "0" * 64, "size": SIZE, "runner": "fargate", "cluster": None}
+OF_CLUSTER = {**JOB, "cluster": {"machine": "cluster-workload-create-simulated", "plan": {"due": {}}}}
+CLUSTER_APPLIED = {"state": "applied"}
+CLUSTER_FAILED = {"state": "failed", "error": "ClusterUnreachable", "cause": "It does not answer.", "last_lines": ""}
 ON_LAMBDA = {**JOB, "runner": "lambda"}
 STARTED: Answer = {}
 
@@ -68,6 +71,17 @@ def claimed(step: str) -> Answer:
 
 
 BEGUN = {"commands": True, "job": "job-1", "digest": "0" * 64, "size": SIZE}
+TASK_BEGUN = {
+    "next": "run",
+    "reason": "",
+    "job": "job-1",
+    "digest": "0" * 64,
+    "size": SIZE,
+    "seconds": 3600,
+    "function": "",
+    "payload": {},
+}
+FAILED_HOOK = {"hook": "tell", "registrar": "repository"}
 ABOUT = {"repository": "acme/infra", "root": "app", "stack": "default", "commit": "0" * 40}
 LAYERS = {"next": "plan", "layers": ["layer-1"]}
 SPECULATED = {"state": "planned", "policies": False}
@@ -86,6 +100,19 @@ GIVEN: dict[str, Mapping[str, Any]] = {
     "drift": {"repository": "acme/infra", "schedule": "nightly"},
     "config_update": {"repository": "acme/config"},
     "promotion": {"repository": "acme/config", "entry": "entry-1", "attempt": 1},
+    "cluster_task": {
+        "deployment": "deployment-1",
+        "execution": "deployment-1",
+        "task": "validate",
+        "hook": "",
+        "registrar": "",
+    },
+    "cluster_error": {
+        "deployment": "deployment-1",
+        "execution": "deployment-1",
+        "error": "TaskFailed",
+        "cause": "told to fail",
+    },
 }
 PLAIN: dict[str, dict[str, Answer]] = {
     "terraform": {
@@ -103,6 +130,7 @@ PLAIN: dict[str, dict[str, Answer]] = {
         "Wait for the plan review": {"approved": True, "by": "reviewer", "at": "2026-03-02T08:00:00.000000+00:00"},
         "Begin the apply": JOB,
         "Start a runner for the apply": STARTED,
+        "Run the cluster workflow": CLUSTER_APPLIED,
         "Apply": {"job": "apply-1", "last_lines": "Apply complete!"},
         "Record that it was applied": {"state": "applied", "end": "recorded"},
         "Record that the plan failed": {"state": "plan_failed", "end": "recorded"},
@@ -161,6 +189,26 @@ PLAIN: dict[str, dict[str, Answer]] = {
         "Wait for what comes first": moved("promote"),
         "Promote to the next environment": {"full": False, "reason": ""},
         "Record an internal error": {},
+    },
+    "cluster_task": {
+        "Begin the task": TASK_BEGUN,
+        "Call the function": {},
+        "Start a runner for the task": STARTED,
+        "Run the task": {"job": "task-1"},
+        "Record the task": {},
+        "Record that the task failed": {"goes_on": False, "reason": ""},
+    },
+    "cluster_error": {
+        "Record the first error": {
+            "on_error": [FAILED_HOOK],
+            "releases": ["resume-gitops-agent"],
+            "always": [FAILED_HOOK],
+        },
+        "Diagnose the cluster": {},
+        "Run the hook on an error": {},
+        "Give it back": {},
+        "Run the hook in any case": {},
+        "Record the end": {"state": "failed", "error": "TaskFailed", "cause": "told to fail", "last_lines": ""},
     },
 }
 

@@ -13,6 +13,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from tests.stepfunctions.machines import RENDERED
+from tidegate.clusters.rules.construct import MOST_HOOKS
+from tidegate.clusters.rules.task import Resource
 from tidegate.config.rules.config_updates import LONGEST_SOAK
 from tidegate.config_updates.rules.queue import IDLE, MOST_ROUNDS
 from tidegate.deploys.rules.gate import WAITS_PER_EXECUTION
@@ -31,6 +34,8 @@ LIMIT_OF_THE_ROOT = "{% $size.seconds %}"
 
 #: The time limit of a worker's wait, which its claim gives: until a check may have taken too long.
 LIMIT_OF_THE_WAIT = "{% $seconds %}"
+#: The pause before a task of a cluster is tried again, at most five minutes.
+PAUSE, LONGEST_PAUSE = "{% $pause %}", 300
 #: The time of the soak, which a config repository's file says.
 SOAK = "{% $states.input.soak %}"
 
@@ -41,6 +46,16 @@ _PLANS = 1 + WAITS_PER_EXECUTION
 _SLOT_WAITS = 2
 #: Times that a layer begins a plan, for each attempt: it waits so for its place, and for its slot.
 _BEGINS = 1 + 2 * _SLOT_WAITS
+
+#: Attempts at a task of a cluster that does not answer.
+TASK_ATTEMPTS = 12
+#: Items of the Maps within an execution. A workflow's hooks are bounded together, so they all count at one of them.
+ITEMS = {
+    "Diagnose the clusters": 2,
+    "Give back what is held": len(Resource),
+    "Run the hooks on errors": MOST_HOOKS,
+    "Run hooks of the repository at the start": MOST_HOOKS,
+}
 
 #: How often the states are entered that loops go through, together where they share a bound, by what bounds them. A
 #: worker's last claim hands over, and a deployment's last wait is refused.
@@ -70,6 +85,7 @@ AGAIN: Mapping[str, Mapping[tuple[str, ...], int]] = {
     "config_update": {("Read the branches and their checks",): MOST_ROUNDS + 1},
     # A promotion only goes forward: after its checks, its targets, the soak and what comes first.
     "promotion": {("What follows?",): 4},
+    "cluster_task": {("Begin the task",): TASK_ATTEMPTS},
     "drift/Layers": {("Begin the plan",): _BEGINS, ("Wait for a concurrency slot",): _BEGINS - 1},
 }
 
@@ -173,7 +189,7 @@ def _dearest(name: str, states: States, cut: set[str]) -> Callable[[str], Cost]:
         for follows in _after(states[state]):
             after = after.or_worse(Cost() if follows in cut else dearest(follows))
         under_way.remove(state)
-        return _visit(name, states[state]) + after
+        return _visit(name, state, states[state]) + after
 
     return dearest
 
@@ -183,24 +199,28 @@ def _after(state: Mapping[str, Any]) -> Iterator[str]:
     yield from (each["Next"] for key in ("Choices", "Catch") for each in state.get(key, ()))
 
 
-def _visit(name: str, state: Mapping[str, Any]) -> Cost:
+def _visit(machine: str, name: str, state: Mapping[str, Any]) -> Cost:
     """Return what a state costs that is entered once: StateEntered, StateExited, and what it does between them."""
     if state["Type"] == "Task":
         return Cost(2) + _attempts(state)
     if state["Type"] == "Map":
-        return Cost(2) + _items(name, state)
+        return Cost(2) + (_layers(machine, state) if _is_distributed(state) else _items(machine, name, state))
     seconds = state.get("Seconds", 0)
-    return Cost(2, LONGEST_SOAK.total_seconds() if seconds == SOAK else seconds)
+    return Cost(2, {SOAK: LONGEST_SOAK.total_seconds(), PAUSE: LONGEST_PAUSE}.get(seconds, seconds))
 
 
-def _items(name: str, state: Mapping[str, Any]) -> Cost:
-    """Return what all items of a Map cost: MapStateStarted and its end, and for each inline item its start and end.
+def _layers(machine: str, state: Mapping[str, Any]) -> Cost:
+    """Return what the layers of a distributed Map cost the execution: a MapRun. As many as may run take turns."""
+    item = _without_limit(f"{machine}/Layers", state["ItemProcessor"])
+    return Cost(4, item.seconds * math.ceil(MOST_LAYERS / state["MaxConcurrency"]))
 
-    A distributed Map has a MapRun in place of them. Items come in turns of as many as may run at a time.
-    """
-    item = _without_limit(f"{name}/Layers", state["ItemProcessor"])
-    turns = math.ceil(MOST_LAYERS / state["MaxConcurrency"])
-    return Cost(4 if _is_distributed(state) else 2 + (item.events + 2) * MOST_LAYERS, item.seconds * turns)
+
+def _items(machine: str, name: str, state: Mapping[str, Any]) -> Cost:
+    """Return what all items of a Map cost: MapStateStarted and its end, and the start and the end of each item."""
+    most = ITEMS.get(name, MOST_LAYERS if machine not in {"cluster_error", *RENDERED} else 0)
+    item = _without_limit(f"{machine}/Layers", state["ItemProcessor"])
+    turns = math.ceil(most / state["MaxConcurrency"])
+    return Cost(2 + (item.events + 2) * most, item.seconds * turns)
 
 
 def _is_distributed(state: Mapping[str, Any]) -> bool:

@@ -162,6 +162,12 @@ def test_objects_travel_both_ways_as_streams_with_their_digest() -> None:
     assert received[0].path == "/bucket/plans/%C3%A4%20b%2Bc.tfplan"
 
 
+def test_an_object_is_deleted_without_a_body_in_the_answer() -> None:
+    with server(lambda _: (204, {}, b"")) as (url, received):
+        client(url).delete_object("bucket", "clusters/a")
+    assert [(request.method, request.path) for request in received] == [("DELETE", "/bucket/clusters/a")]
+
+
 def test_an_upload_starts_anew_when_it_is_repeated() -> None:
     answers = iter([(503, {}, b""), (200, {}, b"")])
     with server(lambda _: next(answers)) as (url, received):

@@ -8,10 +8,12 @@ import boto3
 import pytest
 from botocore.stub import ANY, Stubber
 
+from tidegate.clusters.rules.provider import PROVIDERS
+from tidegate.clusters.rules.workflow import WORKFLOWS
 from tidegate_cli.doctor.definitions import check_definitions
 
 HERE = Path(__file__).resolve().parents[3] / "stepfunctions"
-MACHINES = len(list(HERE.glob("*.asl.yaml")))
+MACHINES = len(list(HERE.glob("*.asl.yaml"))) + len(WORKFLOWS) * len(PROVIDERS)
 ASKED = {"definition": ANY, "type": "STANDARD", "severity": "ERROR"}
 TAKEN = {"result": "OK", "diagnostics": [], "truncated": False}
 

@@ -252,6 +252,10 @@ class Aws:
         self._send(_Call("s3", "PutObject", "PUT", self._object_url(bucket, key), headers, body, digest, length))
         return digest
 
+    def delete_object(self, bucket: str, key: str) -> None:
+        """Delete an object of S3; one that is not there stays so. Raise AwsError."""
+        self._send(_Call("s3", "DeleteObject", "DELETE", self._object_url(bucket, key), {}))
+
     def close(self) -> None:
         """Close the idle connections. A later call opens new ones."""
         self._connections.close()

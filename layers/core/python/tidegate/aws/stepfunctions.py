@@ -1,4 +1,4 @@
-"""Step Functions: the ports ``Workflows``, ``DriftRuns`` and ``UpdateWorkflows``."""
+"""Step Functions: the ports ``Workflows``, ``DriftRuns``, ``UpdateWorkflows`` and ``ClusterWorkflows``."""
 
 from __future__ import annotations
 
@@ -98,6 +98,23 @@ class StepFunctionsUpdates:
 
     def promotion_ending(self, execution: str) -> str | None:
         return _ending(self._client, self._promotion_machine, execution)
+
+
+class StepFunctionsClusters:
+    """The port ``ClusterWorkflows`` on the machines whose ARNs begin with ``machines``."""
+
+    def __init__(self, client: Any, machines: str) -> None:
+        self._client, self._machines = client, machines
+
+    def start_error(self, execution: str, deployment: str, of: str, error: str, cause: str) -> None:
+        given = {"deployment": deployment, "execution": of, "error": error, "cause": cause}
+        _start(self._client, f"{self._machines}cluster-error", execution, given)
+
+    def is_running(self, machine: str, execution: str) -> bool:
+        try:
+            return _ending(self._client, f"{self._machines}{machine}", execution) is None
+        except NotFound:
+            return False
 
 
 def _start(client: Any, machine: str, execution: str, given: Mapping[str, object]) -> None:
