@@ -61,6 +61,24 @@ def test_a_place_that_changed_a_re_run_and_an_answer_say_so_to_the_check_runs(fi
     ]
 
 
+def test_progress_of_a_workflow_within_ten_seconds_is_one_message_after_them(fifo, bus):
+    now = [1000.1]
+    event_publisher = AwsEventPublisher(client("sqs"), client("events"), Channels(fifo, "tidegate"), now=lambda: now[0])
+    event_publisher.progress_changed("d")
+    now[0] = 1009.9
+    event_publisher.progress_changed("d")
+    event_publisher.progress_changed("other")
+    now[0] = 1010.0
+    event_publisher.progress_changed("d")
+    asked = [json.loads(message["Body"]) for message in received(fifo) + received(fifo)]
+    assert sorted((each["deployment"], each["not_before"]) for each in asked) == [
+        ("d", 1010),
+        ("d", 1020),
+        ("other", 1010),
+    ]
+    assert all(each["again"] and each["if_new"] for each in asked)
+
+
 def test_changes_of_a_line_within_a_second_are_one_message_and_queues_do_not_share_it(fifo, bus):
     now = [1000.1]
     event_publisher = AwsEventPublisher(

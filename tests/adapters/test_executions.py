@@ -8,7 +8,7 @@ import pytest
 
 from tests.adapters.refusals import Refuses
 from tidegate.aws.boto import client
-from tidegate.aws.stepfunctions import StepFunctionsDriftRuns, StepFunctionsWorkflows
+from tidegate.aws.stepfunctions import StepFunctionsClusters, StepFunctionsDriftRuns, StepFunctionsWorkflows
 from tidegate.rules.errors import CloudUnavailable, NotFound, TooLate
 
 
@@ -55,6 +55,22 @@ def test_a_look_for_drift_is_started_once_and_its_end_is_told(cloud):
     assert json.loads(described["input"]) == {"repository": "acme/infra", "schedule": "nightly"}
     machines.stop_execution(executionArn=execution["executionArn"])
     assert runs.ending("now-1") == "ABORTED"
+
+
+def test_the_error_of_a_cluster_is_handled_once_and_its_executions_are_known_to_run(cloud):
+    machines = client("stepfunctions")
+    arn = machine(machines, "acme-cluster-error")
+    workflows = StepFunctionsClusters(machines, arn.removesuffix("cluster-error"))
+    assert workflows.is_running("cluster-error", "d1-error") is False
+    for _ in range(2):
+        workflows.start_error("d1-error", "d1", "d1", "Execution.ABORTED", "It was stopped.")
+    (execution,) = machines.list_executions(stateMachineArn=arn)["executions"]
+    described = machines.describe_execution(executionArn=execution["executionArn"])
+    given = {"deployment": "d1", "execution": "d1", "error": "Execution.ABORTED", "cause": "It was stopped."}
+    assert json.loads(described["input"]) == given
+    assert workflows.is_running("cluster-error", "d1-error") is True
+    machines.stop_execution(executionArn=execution["executionArn"])
+    assert workflows.is_running("cluster-error", "d1-error") is False
 
 
 def test_that_it_is_not_known_whether_an_execution_runs_is_no_ending():

@@ -9,13 +9,27 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from tests.builders import NOW, any_deployment, any_drift, any_drift_finding, any_lock, any_queue, deployment_in
+from tests.builders import (
+    NOW,
+    any_artifact,
+    any_deployment,
+    any_drift,
+    any_drift_finding,
+    any_lock,
+    any_queue,
+    deployment_in,
+)
 from tidegate.changes.rules.wave import Wave, WaveDecision
+from tidegate.clusters.rules.audit import ClusterOperation
+from tidegate.clusters.rules.audit import operator_message as cluster_message
+from tidegate.clusters.rules.record import ClusterRecord, ClusterRun, Identity
+from tidegate.clusters.rules.workflow import Operation
 from tidegate.config.rules.drift import DriftState
 from tidegate.config_updates.rules.audit import AuditedAction, Subject, operator_message
 from tidegate.deploys.adapters.audit import SnsAuditLog
 from tidegate.deploys.adapters.event_publisher import AwsEventPublisher, Channels
 from tidegate.deploys.rules import audit
+from tidegate.deploys.rules.cluster import ClusterKind, ProviderName
 from tidegate.deploys.rules.locking import Locking, lock_by_hand
 from tidegate.deploys.rules.outcome import Unlocking
 from tidegate.deploys.rules.queue import QueueHead
@@ -90,6 +104,10 @@ def test_every_audit_message_is_one_of_the_published_schema(taken):
     for action in AuditedAction:
         about = Subject("shop", "staging", "entry", "eu") if action is AuditedAction.ROLLED_BACK else Subject()
         log.publish(operator_message(action, "acme/config", "maintainer", NOW, about))
+    place = ClusterRun("d1", "d1", "workload-create", any_artifact(), Identity(Operation.CREATE, "", "", ""), NOW)
+    record = ClusterRecord("acme/infra", "shop", ClusterKind.WORKLOAD, ProviderName.SIMULATED, run=place)
+    for operation in ClusterOperation:
+        log.publish(cluster_message(operation, record, "maintainer", NOW))
     assert [found for message in taken.published if (found := mistakes("audit", message))] == []
 
 

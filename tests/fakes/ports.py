@@ -35,6 +35,7 @@ from tests.fakes import (
 )
 from tests.fakes.accounts import MemoryAccounts
 from tests.fakes.change_sets import MemoryChangeSets
+from tests.fakes.clusters import MemoryClusters, MemoryClusterWorkflows
 from tests.fakes.config_updates import (
     MemoryCiTokens,
     MemoryConfigBranches,
@@ -52,6 +53,7 @@ from tidegate.ports import Ports
 ENVIRONMENT = {
     "TIDEGATE_ARTIFACT_BUCKET": "artifacts",
     "TIDEGATE_DEPLOY_STATE_MACHINE": "arn:aws:states:eu-central-1:123456789012:stateMachine:deploy",
+    "TIDEGATE_CLUSTER_MACHINES": "arn:aws:states:eu-central-1:123456789012:stateMachine:tidegate-",
     "TIDEGATE_EVENT_BUS": "bus",
     "TIDEGATE_CHANGE_QUEUE": "https://sqs.example/changes.fifo",
     "TIDEGATE_CHECK_RUN_QUEUE": "https://sqs.example/check-runs.fifo",
@@ -95,6 +97,8 @@ def memory_ports(settings: dict[str, str] | None = None, **given: Any) -> Ports:
         "check_runs": MemoryCheckRuns(),
         "ci_tokens": MemoryCiTokens(),
         "clock": MemoryClock(),
+        "cluster_workflows": MemoryClusterWorkflows(),
+        "clusters": MemoryClusters(),
         "deliveries": MemoryDeliveries(),
         "drift_events": MemoryDriftEvents(),
         "drift_runs": MemoryDriftRuns(),

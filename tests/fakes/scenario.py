@@ -138,6 +138,7 @@ class MemoryEventPublisher:
     lines: list[str] = field(default_factory=list)
     later: list[tuple[str, int]] = field(default_factory=list)
     places: list[str] = field(default_factory=list)
+    progressed: list[str] = field(default_factory=list)
     repeats: list[tuple[str, str]] = field(default_factory=list)
     answers: list[tuple[str, str]] = field(default_factory=list)
     moved: list[str] = field(default_factory=list)
@@ -158,6 +159,9 @@ class MemoryEventPublisher:
 
     def position_changed(self, deployment: str) -> None:
         self.places.append(deployment)
+
+    def progress_changed(self, deployment: str) -> None:
+        self.progressed.append(deployment)
 
     def repeated(self, deployment: str, by: str) -> None:
         self.repeats.append((deployment, by))

@@ -19,7 +19,9 @@ from tests.builders import (
     any_plan,
     deployment_in,
 )
+from tests.fakes.ports import ENVIRONMENT
 from tests.functions.wires import DEPLOY_MACHINE, call, call_function, failures, sqs_event
+from tests.unit.clusters.cluster_scenario import ClusterScenario
 from tidegate.bootstrap.dispatch import UnknownKind
 from tidegate.bootstrap.readers import read_call, read_runner
 from tidegate.check_runs.publish_check_run import publish_check_run
@@ -350,6 +352,45 @@ def test_an_aborted_deploy_execution_releases_its_queue(wires):
 def test_a_terraform_execution_is_left_to_the_deploy_execution_above_it(wires):
     call("execution_closed", closed_event("arn:aws:states:eu-central-1:123456789012:stateMachine:terraform", "q", "e"))
     assert wires.workflows.starts == []
+
+
+CLUSTERS = ENVIRONMENT["TIDEGATE_CLUSTER_MACHINES"]
+
+
+def of_cluster(machine, name, status="ABORTED", **given):
+    event = closed_event(f"{CLUSTERS}{machine}", "", name, status)
+    return {**event, "detail": {**event["detail"], "input": json.dumps({"deployment": "d1", **given})}}
+
+
+def test_a_stopped_workflow_of_a_cluster_is_followed_by_what_handles_its_error(wires):
+    cluster = ClusterScenario(ports=wires.ports)
+    cluster.begin()
+    for machine, status in (("cluster-management-upgrade-simulated", "TIMED_OUT"), ("cluster-task", "FAILED")):
+        call("execution_closed", of_cluster(machine, "d1", status))
+    ((execution, *_, error, _),) = wires.ports.cluster_workflows.errors
+    assert (execution, error) == ("d1-error", "Execution.TIMED_OUT")
+    call("execution_closed", of_cluster("cluster-error", "d1-error", execution="d1"))
+    assert cluster.record.lock is None
+
+
+def test_a_task_of_a_cluster_goes_through_its_steps(wires):
+    cluster = ClusterScenario(ports=wires.ports)
+    at = {"deployment": cluster.deployed(), "execution": "d1"}
+    assert call("begin_cluster", at) == {"fence": 1}
+    begun = call("begin_cluster_task", {**at, "task": "validate"})
+    assert (begun["next"], begun["job"]) == ("run", "d1-task-1")
+    cluster.result("d1-task-1", ("management-cluster", "it"))
+    assert call("record_cluster_task", {**at, "task": "validate"}) == {}
+    assert call("fail_cluster_task", {**at, "task": "back-up", "error": "Oops"})["goes_on"] is False
+    assert call("fail_cluster", {**at, "error": "Oops"})["releases"] == []
+    assert call("end_failed_cluster", {**at, "error": "Oops"})["state"] == "failed"
+
+
+def test_a_workflow_of_a_cluster_ends(wires):
+    cluster = ClusterScenario(ports=wires.ports)
+    cluster.begin()
+    assert call("end_cluster", {"deployment": "d1", "execution": "d1"}) == {}
+    assert cluster.record.lock is None
 
 
 def test_the_reconciler_says_how_much_it_repaired(wires):

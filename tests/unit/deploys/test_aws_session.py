@@ -28,6 +28,7 @@ ENGINES = tuple(kind for kind in JobKind if kind is not JobKind.REPLAY)
     [
         (JobKind.PLAN, False, Phase.PLAN, "plan"),
         (JobKind.APPLY, False, Phase.APPLY, "apply"),
+        (JobKind.TASK, False, Phase.APPLY, "apply"),
         (JobKind.SPECULATE, False, Phase.PULL_REQUEST, "pull_request"),
         (JobKind.SPECULATE, True, Phase.PULL_REQUEST, "drift"),
     ],

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from hashlib import sha256
 
 import pytest
 
@@ -20,7 +21,13 @@ from tests.fakes.ports import changed
 from tests.instants import utc
 from tests.unit.gates.gate_scenario import GateScenario
 from tests.unit.jobs.terraform_scenario import Scenario
+from tidegate.clusters.adapters.files import plan_text
+from tidegate.clusters.rules.execution_refusals import ClusterPlanAltered
+from tidegate.clusters.rules.plan import ClusterPlan
+from tidegate.clusters.rules.record import ClusterRecord
+from tidegate.clusters.rules.workflow import Operation, Workflow
 from tidegate.deploys.check_branch import left_branch
+from tidegate.deploys.rules.cluster import ClusterKind, CurrentCluster, DeclaredCluster, ProviderName
 from tidegate.deploys.rules.job import JobKind
 from tidegate.deploys.rules.origin import Destruction
 from tidegate.deploys.rules.plan_runner import Limit, PlanRunner
@@ -32,6 +39,7 @@ from tidegate.deploys.rules.waiting import AfterGate, Approval, Gate, Override
 from tidegate.deploys.rules.workflow import RunSettings
 from tidegate.jobs.begin_job import begin_job
 from tidegate.messages import BeginJob
+from tidegate.plans.rules.plan import Artifact
 from tidegate.policies.rules.policy import PolicyVerdict
 from tidegate.rules.errors import (
     ApplyAlreadyStarted,
@@ -67,6 +75,38 @@ def test_a_plan_runs_where_it_is_placed_and_says_why_it_is_tried_again_there():
     note = f"This plan moved from Lambda to Fargate: {Limit.MEMORY}."
     assert (second.runner, second.note) == (PlanRunner.FARGATE, note)
     assert scenario.deployments.get(deployment.id).reason == note
+
+
+CLUSTER = DeclaredCluster("network", ClusterKind.WORKLOAD, ProviderName.SIMULATED, "network.yaml")
+
+
+def test_the_apply_of_a_cluster_names_the_workflow_and_what_it_takes_of_the_plan(scenario):
+    plan = ClusterPlan(
+        CLUSTER, Workflow(CLUSTER.kind, Operation.CREATE), "1", "spec", "steps", (), (), releases=("resume",)
+    )
+    text = plan_text(plan)
+    stored = Artifact("plans/network-plan-1/plan.tfplan", sha256(text).hexdigest())
+    scenario.artifacts.put(stored.key, text)
+    approved = deployment_in(State.APPROVED, run=RunSettings(cluster=CLUSTER), plan=any_plan(file=stored))
+    message = BeginJob(deployment=scenario.put(approved).id, phase="apply", attempt=1)
+    begun = begin_job(scenario.ports, message)
+    assert begun.cluster.machine == "cluster-workload-create-simulated"
+    assert begun.cluster.plan == plan.execution_input
+    assert begin_job(scenario.ports, message) == begun
+    scenario.artifacts.put(stored.key, b"{}")
+    with pytest.raises(ClusterPlanAltered):
+        begin_job(scenario.ports, message)
+
+
+def test_the_plan_of_a_cluster_knows_what_the_cluster_is(scenario):
+    current = CurrentCluster("1.31", "spec", ProviderName.SIMULATED, "1")
+    record = ClusterRecord("acme/infra", CLUSTER.name, CLUSTER.kind, CLUSTER.provider, current=current, exists=True)
+    scenario.clusters.save(record)
+    deployment = scenario.put(any_deployment(run=RunSettings(cluster=CLUSTER)))
+    message = BeginJob(deployment=deployment.id, phase="plan", attempt=1)
+    begun = begin_job(scenario.ports, message)
+    assert begun.cluster is None
+    assert scenario.jobs.get(begun.job).current == current
 
 
 def test_a_plan_creates_its_job_and_shows_that_planning_begins(scenario):

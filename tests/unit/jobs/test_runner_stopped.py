@@ -40,6 +40,15 @@ def test_a_runner_that_never_started_fails_its_start_with_the_reason(scenario):
     assert report(scenario) == {"start-token": ("RunnerStopped", json.dumps({"message": "OutOfMemoryError"}))}
 
 
+def test_the_runner_of_a_clusters_task_fails_its_token_and_keeps_the_applys_slot(scenario):
+    job = any_job(JobKind.TASK)
+    scenario.jobs.create(job)
+    take_slot(scenario.ports, job.deployment)
+    report(scenario, StoppedRunner(TASK, job.id, "start-token", "Spot"))
+    assert set(scenario.workflows.failed) == {"start-token"}
+    assert scenario.plan_slots.read(INSTALLATION).held == (job.deployment,)
+
+
 def test_who_ran_out_of_memory_is_told_how_much_there_was_and_what_to_write(scenario):
     report(scenario, replace(KILLED, out_of_memory=True))
     (_, cause) = scenario.workflows.failed["start-token"]

@@ -48,6 +48,7 @@ def test_runners_of_plans_that_are_waited_for_and_of_applies_go_on(scenario):
     scenario.speculative_plans.create([layer])
     take(scenario, layer.id, JobKind.SPECULATE, "arn:task/2")
     take(scenario, "lost", JobKind.APPLY, "arn:task/3")
+    take(scenario, "lost", JobKind.TASK, "arn:task/4")
     assert scenario.take_turn(stop_runners) == 0
 
 

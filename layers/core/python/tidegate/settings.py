@@ -157,6 +157,13 @@ class UpdateWorkflowSettings(Settings):
     promotion_machine: str = Field("", alias="TIDEGATE_PROMOTION_STATE_MACHINE")
 
 
+class ClusterWorkflowSettings(Settings):
+    """What the ARNs of the machines of clusters begin with, and those of functions that hooks may call, with commas."""
+
+    machines: str = Field("", alias="TIDEGATE_CLUSTER_MACHINES")
+    functions: str = Field("", alias="TIDEGATE_CLUSTER_FUNCTIONS")
+
+
 class StatusSettings(Settings):
     """Networks besides the public addresses where targets' status URLs may be, such as ``10.0.0.0/8``, with commas."""
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tidegate.deploys.queue.execution_closed import ClosedExecution
     from tidegate.deploys.rules.plan_runner import Limit
     from tidegate.jobs.runner_stopped import StoppedRunner
+    from tidegate.messages.clusters import OfCluster
     from tidegate.ports import Delivery
     from tidegate.requests.answer_button import ButtonClick
 
@@ -49,6 +50,18 @@ def read_execution(detail: Event) -> ClosedExecution:
 def read_update_execution(detail: Event) -> tuple[str, str, str]:
     """Parse the description of a config repository's worker: the repository, the execution's name, and its status."""
     return json.loads(detail["input"])["repository"], detail["name"], detail["status"]
+
+
+def read_cluster_execution(detail: Event) -> tuple[OfCluster, str, str]:
+    """Parse the description of a machine of clusters: its workflow, the execution's name, and its status.
+
+    What handles errors has the workflow's execution in its input; a workflow is itself.
+    """
+    from tidegate.messages.clusters import OfCluster
+
+    given, name = json.loads(detail["input"]), detail["name"]
+    workflow = OfCluster(deployment=given["deployment"], execution=given.get("execution", name))
+    return workflow, name, detail["status"]
 
 
 def read_runner(task: Event) -> StoppedRunner:

@@ -11,7 +11,14 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Generic, Literal, TypeVar
 
-from tidegate.bootstrap.readers import read_call, read_click, read_execution, read_runner, read_update_execution
+from tidegate.bootstrap.readers import (
+    read_call,
+    read_click,
+    read_cluster_execution,
+    read_execution,
+    read_runner,
+    read_update_execution,
+)
 from tidegate.messages import (
     BeginJob,
     BeginSpeculativePlan,
@@ -42,6 +49,15 @@ from tidegate.messages import (
     WaitForRequirements,
     WaitForSignal,
     WaitForSlot,
+)
+from tidegate.messages.clusters import (
+    BeginCluster,
+    BeginClusterTask,
+    EndCluster,
+    EndFailedCluster,
+    FailCluster,
+    FailClusterTask,
+    RecordClusterTask,
 )
 from tidegate.messages.config_updates import (
     BeginPromotion,
@@ -80,7 +96,7 @@ from tidegate.messages.queues import (
 )
 from tidegate.ports import Ports
 from tidegate.ports.deliveries import Delivery
-from tidegate.settings import UpdateWorkflowSettings, WorkflowSettings
+from tidegate.settings import ClusterWorkflowSettings, UpdateWorkflowSettings, WorkflowSettings
 from tidegate.telemetry import count_blocked, count_starvation
 
 M = TypeVar("M", bound=Message)
@@ -194,7 +210,7 @@ def _publish_deployment(ports: Ports, asked: PublishDeployment) -> None:
 
 
 def _release_queue(ports: Ports, detail: Mapping[str, Any]) -> None:
-    """Release the queue of a deploy execution, or of a config repository's worker.
+    """Release the queue of a deploy execution, or of a config repository's worker, or what a cluster's workflow holds.
 
     A Terraform execution is caught by the deploy execution above it.
     """
@@ -203,6 +219,21 @@ def _release_queue(ports: Ports, detail: Mapping[str, Any]) -> None:
         _verb("deploys.queue.execution_closed:release_queue")(ports, read_execution(detail))
     elif machine == UpdateWorkflowSettings.from_env(ports.environ).worker_machine:
         _verb("config_updates.queue.close_worker:release_update_queue")(ports, *read_update_execution(detail))
+    else:
+        _release_cluster(ports, machine, detail)
+
+
+def _release_cluster(ports: Ports, machine: str, detail: Mapping[str, Any]) -> None:
+    """A task's execution is caught by the workflow above it."""
+    begins = ClusterWorkflowSettings.from_env(ports.environ).machines
+    kind = machine.removeprefix(f"{begins}cluster-") if begins else ""
+    if kind in {"", machine, "task"}:
+        return
+    workflow, name, status = read_cluster_execution(detail)
+    if kind == "error":
+        _verb("clusters.end_cluster:close_failed")(ports, workflow, name)
+    else:
+        _verb("clusters.end_cluster:release_stopped")(ports, workflow, status)
 
 
 #: By function: docs/permissions.md lists their permissions. A step keeps its name for as long as a definition calls it.
@@ -220,6 +251,13 @@ STEPS: Mapping[str, Mapping[str, Verb[Any]]] = {
         "stall_promotion": Verb(StallPromotion, _verb("config_updates.promotions.promotion_steps:stall_promotion")),
         "end_soak": Verb(EndSoak, _verb("config_updates.promotions.promotion_steps:end_soak")),
         "fail_promotion": Verb(FailPromotion, _verb("config_updates.promotions.promotion_steps:fail_promotion")),
+        "begin_cluster": Verb(BeginCluster, _verb("clusters.begin_cluster")),
+        "begin_cluster_task": Verb(BeginClusterTask, _verb("clusters.cluster_tasks:begin_cluster_task")),
+        "record_cluster_task": Verb(RecordClusterTask, _verb("clusters.cluster_tasks:record_cluster_task")),
+        "fail_cluster_task": Verb(FailClusterTask, _verb("clusters.cluster_tasks:fail_cluster_task")),
+        "end_cluster": Verb(EndCluster, _verb("clusters.end_cluster")),
+        "fail_cluster": Verb(FailCluster, _verb("clusters.end_cluster:fail_cluster")),
+        "end_failed_cluster": Verb(EndFailedCluster, _verb("clusters.end_cluster:end_failed_cluster")),
     },
     "forge_steps": {
         "validate_revision": Verb(ValidateRevision, _verb("deploys.queue.validate_revision")),

@@ -11,6 +11,8 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 
+from tidegate.clusters.begin_cluster import with_known
+from tidegate.clusters.rules.workflow import machine_name
 from tidegate.deploys.check_branch import left_branch
 from tidegate.deploys.choose_plan_runner import choose_plan_runner, needs_fargate
 from tidegate.deploys.rules.audit import RUNNING, audit_message, with_audited
@@ -29,7 +31,7 @@ from tidegate.deploys.stop_runner import stop_runner
 from tidegate.deploys.waves import Waves, leave_wave
 from tidegate.gates.apply_requirements import missing_requirements
 from tidegate.gates.evaluate_gate import is_blocked
-from tidegate.messages import BeginJob, JobBegun
+from tidegate.messages import BeginJob, ClusterWorkflow, JobBegun
 from tidegate.ports import Ports
 from tidegate.rules.errors import (
     ApplyAlreadyStarted,
@@ -83,12 +85,20 @@ def _begin(ports: Ports, message: BeginJob) -> JobBegun:
             ports.deployments.save(_planning(ports, deployment, message.tries))
         raise
     if kind is JobKind.PLAN:
-        job = choose_plan_runner(ports, job)
+        job = choose_plan_runner(ports, with_known(ports, job))
         _begin_plan(ports, deployment, job, message.tries)
     else:
         job = replace(job, size=_size_of_plan(ports, deployment, job.size))
         _begin_apply(ports, deployment, job)
-    return JobBegun.of(job)
+    return JobBegun.of(job, _workflow(ports, job))
+
+
+def _workflow(ports: Ports, job: Job) -> ClusterWorkflow | None:
+    """Return the workflow that applies the plan of a cluster. Raise ClusterPlanAltered."""
+    if job.run.cluster is None or job.plan_file is None:
+        return None
+    plan = ports.cluster_files.plan(job.plan_file)
+    return ClusterWorkflow(machine=machine_name(plan.workflow, plan.cluster.provider), plan=plan.execution_input)
 
 
 def _begin_plan(ports: Ports, deployment: Deployment, job: Job, tries: int) -> None:

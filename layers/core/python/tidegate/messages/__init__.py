@@ -7,7 +7,7 @@ fields of the previous output. A test checks that.
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
 
@@ -149,20 +149,31 @@ class TaskSize(Message):
     life: str
 
 
+class ClusterWorkflow(Message):
+    """The machine that applies a cluster's plan, by its name without the prefix, and what it takes of the plan."""
+
+    machine: str
+    plan: dict[str, Any]
+
+
 class JobBegun(Message):
-    """The created job: its id, its specification's digest, its task's size, and what runs it."""
+    """The created job: its id, its specification's digest, its task's size, and what runs it.
+
+    ``cluster`` is the workflow of an apply of a cluster, for which no runner is started.
+    """
 
     job: str
     digest: str
     size: TaskSize
     runner: Literal["fargate", "lambda"] = "fargate"
+    cluster: ClusterWorkflow | None = None
 
     @classmethod
-    def of(cls, job: Job) -> Self:
+    def of(cls, job: Job, cluster: ClusterWorkflow | None = None) -> Self:
         size, seconds = job.size, job.seconds
         life = str(seconds + DISPATCH_SECONDS)
         task = TaskSize(cpu=str(size.cpu), memory=str(size.memory), disk=size.disk, seconds=seconds, life=life)
-        return cls(job=job.id, digest=job_digest(job), size=task, runner=word_of(job.runner))
+        return cls(job=job.id, digest=job_digest(job), size=task, runner=word_of(job.runner), cluster=cluster)
 
 
 class StartOnLambda(Message):

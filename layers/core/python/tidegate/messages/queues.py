@@ -77,7 +77,8 @@ class PublishDeployment(Queued):
     """Updates a deployment's check run: the check-run queue, in the deployment's group.
 
     ``again``: also if it shows this version already. ``if_new``: unchanged content costs no call. ``repeated_by``:
-    another deployment runs this one again. ``answer``: why a request had no effect.
+    another deployment runs this one again. ``answer``: why a request had no effect. ``not_before`` (seconds since
+    1970): with all changes until then.
     """
 
     kind: Literal["publish_deployment"] = "publish_deployment"
@@ -86,6 +87,7 @@ class PublishDeployment(Queued):
     if_new: bool = False
     repeated_by: str = ""
     answer: str = ""
+    not_before: int = Field(default=0, ge=0)
 
 
 class PublishLayer(Queued):

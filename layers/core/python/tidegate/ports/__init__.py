@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tidegate.ports.check_runs import *
     from tidegate.ports.clock import *
     from tidegate.ports.cloud import *
+    from tidegate.ports.clusters import *
     from tidegate.ports.config_updates import *
     from tidegate.ports.deliveries import *
     from tidegate.ports.drifts import *
@@ -41,6 +42,7 @@ _MODULES = {
     "check_runs": "CheckRuns QueueSnapshot QueueSnapshots PublishedCheckRun",
     "clock": "Clock",
     "cloud": "Artifacts ObjectStart PlanFunctions Runners Workflows",
+    "clusters": "ClusterFiles ClusterStore ClusterWorkflows",
     "config_updates": (
         "BranchMover CiTokens ConfigBranches ConfigUpdateStore Moved Replays TargetStatuses UpdateWorkflows"
     ),

@@ -22,6 +22,9 @@ class EventPublisher(Protocol):
     def position_changed(self, deployment: str) -> None:
         """Request a check-run update of a waiting deployment, if its position changed."""
 
+    def progress_changed(self, deployment: str) -> None:
+        """Request a check-run update because a workflow goes on, soon, and once for many requests."""
+
     def repeated(self, deployment: str, by: str) -> None:
         """Request a check-run update that another deployment runs this one again."""
 

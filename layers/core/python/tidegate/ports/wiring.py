@@ -20,6 +20,7 @@ from tidegate.settings import (
     BusSettings,
     CiTokenSettings,
     ClusterSettings,
+    ClusterWorkflowSettings,
     DriftRunSettings,
     EventPublisherSettings,
     EventQueueSettings,
@@ -61,6 +62,9 @@ if TYPE_CHECKING:
         CiTokens,
         Clock,
         CloneTokens,
+        ClusterFiles,
+        ClusterStore,
+        ClusterWorkflows,
         Comments,
         Commits,
         ConfigBranches,
@@ -204,6 +208,30 @@ class Ports:
         from tidegate.config_updates.adapters.store import DynamoConfigUpdates
 
         return DynamoConfigUpdates(self._dynamodb, self._table)
+
+    @cached_property
+    def clusters(self) -> ClusterStore:
+        from tidegate.clusters.adapters.store import DynamoClusters
+
+        return DynamoClusters(self._dynamodb, self._table)
+
+    @cached_property
+    def cluster_files(self) -> ClusterFiles:
+        from tidegate.clusters.adapters.files import StoredClusterFiles
+
+        return StoredClusterFiles(self.artifacts)
+
+    @cached_property
+    def cluster_workflows(self) -> ClusterWorkflows:
+        from tidegate.aws.stepfunctions import StepFunctionsClusters
+
+        settings = ClusterWorkflowSettings.from_env(self.environ)
+        return StepFunctionsClusters(self.client("stepfunctions"), settings.machines)
+
+    @cached_property
+    def cluster_functions(self) -> tuple[str, ...]:
+        """The ARNs of functions that hooks of clusters may call."""
+        return tuple(filter(None, ClusterWorkflowSettings.from_env(self.environ).functions.split(",")))
 
     @cached_property
     def ci_tokens(self) -> CiTokens:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tidegate.clusters.begin_cluster import with_known
 from tidegate.deploys.choose_plan_runner import choose_plan_runner, needs_fargate
 from tidegate.deploys.rules.job import Job, JobKind, job_id
 from tidegate.deploys.rules.plan_slots import asked
@@ -36,7 +37,8 @@ def begin_speculative_plan(ports: Ports, message: BeginSpeculativePlan) -> JobBe
     if layer.id not in places.held:
         release_slots(ports, [layer.id])
         raise NoFreePlanSlot(layer.id, asked(places, layer.id, ports.plan_slot_limit).reason)
-    job = choose_plan_runner(ports, _job(ports, layer, job_id(layer.id, JobKind.SPECULATE, message.attempt)))
+    job = _job(ports, layer, job_id(layer.id, JobKind.SPECULATE, message.attempt))
+    job = choose_plan_runner(ports, with_known(ports, job))
     if needs_fargate(job):
         take_slot(ports, layer.id)
     try:

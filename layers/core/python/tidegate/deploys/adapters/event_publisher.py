@@ -10,8 +10,9 @@ An event has the source ``tidegate``, the detail type ``Deployment changed`` and
 ``tidegate.messages.queues`` has the queues' messages. Their message groups and deduplication:
 
 - Each deployment's check run, each layer's, and each pull request has its own group, so updates run one by one and in
-  order. A pull request's progress has one message every two seconds and its deploys one every ten. The message is
-  delayed until the end of that period, so it covers each change that requested it.
+  order. A pull request's progress has one message every two seconds; its deploys, and the progress of a cluster's
+  workflow, one every ten. The message is delayed until the end of that period, so it covers each change that requested
+  it.
 - The position queue has a delay of two seconds. Messages about one deploy queue within one second are duplicates: the
   receiver reads the deploy queue after that second, so it sees each change. The second position queue, which is not
   FIFO, delays updates that are not due yet.
@@ -63,7 +64,7 @@ EVENT_VERSION = 1
 _OFFERS = 3
 #: Seconds between two updates of a pull request's plan progress.
 PROGRESS = 2
-#: Seconds between two updates of a merged pull request's deploys.
+#: Seconds between two updates of a merged pull request's deploys, and of the progress of a cluster's workflow.
 DEPLOYS = 10
 _COUNTS = ("add", "change", "destroy", "replace", "outputs", "moved", "actions", "deferred")
 
@@ -109,6 +110,11 @@ class AwsEventPublisher:
 
     def position_changed(self, deployment: str) -> None:
         self._show(PublishDeployment(deployment=deployment, again=True, if_new=True))
+
+    def progress_changed(self, deployment: str) -> None:
+        at = (int(self._now()) // DEPLOYS + 1) * DEPLOYS
+        message = PublishDeployment(deployment=deployment, again=True, if_new=True, not_before=at)
+        self._show(message, f"{deployment}-progress-{at}")
 
     def repeated(self, deployment: str, by: str) -> None:
         self._show(PublishDeployment(deployment=deployment, again=True, repeated_by=by))

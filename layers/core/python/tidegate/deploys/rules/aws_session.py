@@ -12,13 +12,19 @@ from tidegate.deploys.rules.job import Job, JobKind
 
 #: Session tags override tags of the role, ignoring case: a prefix keeps them apart.
 _PREFIX = "tidegate:"
-_PHASES = {JobKind.PLAN: Phase.PLAN, JobKind.APPLY: Phase.APPLY, JobKind.SPECULATE: Phase.PULL_REQUEST}
+_PHASES = {
+    JobKind.PLAN: Phase.PLAN,
+    JobKind.APPLY: Phase.APPLY,
+    JobKind.SPECULATE: Phase.PULL_REQUEST,
+    JobKind.TASK: Phase.APPLY,
+}
 #: STS limits session names and source identities to this.
 _LONGEST_NAME = 64
 #: All phases that a job's target must be allowed in: what a plan shows must be possible to apply.
 _ALLOWED = {
     JobKind.PLAN: (Phase.PLAN, Phase.APPLY),
     JobKind.APPLY: (Phase.APPLY,),
+    JobKind.TASK: (Phase.APPLY,),
     JobKind.SPECULATE: (Phase.PULL_REQUEST, Phase.PLAN, Phase.APPLY),
 }
 

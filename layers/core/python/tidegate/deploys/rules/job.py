@@ -8,10 +8,11 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 
 from tidegate.changes.rules.stack import DEFAULT_STACK
+from tidegate.deploys.rules.cluster import CurrentCluster
 from tidegate.deploys.rules.issued import NOTHING, Issued
 from tidegate.deploys.rules.plan_runner import PlanRunner
 from tidegate.deploys.rules.runner_size import USUAL_SECONDS, RunnerSize
@@ -23,19 +24,21 @@ from tidegate.rules.errors import NotFound
 #: Bytes of a log that go to the console, to the log store (which charge by the byte) and to pages: S3 gets all.
 LONGEST_LOG = 64_000_000
 _LONGEST_ID = 100
-_JOB_ID = re.compile(r"([A-Za-z0-9-]{1,80})-(plan|apply|speculate|replay)-([1-9][0-9]?)")
+_JOB_ID = re.compile(r"([A-Za-z0-9-]{1,80})-(plan|apply|speculate|replay|task)-([1-9][0-9]{0,2})")
 
 
 class JobKind(StrEnum):
     """What the runner does: plan what will be applied, apply it, or plan what a pull request would change.
 
-    ``REPLAY`` makes commits with the commands of a config repository: no engine runs, and nothing is deployed.
+    ``REPLAY`` makes commits with the commands of a config repository: no engine runs, and nothing is deployed. ``TASK``
+    is one task or hook of a cluster's workflow, which is part of its deployment's apply.
     """
 
     PLAN = "plan"
     APPLY = "apply"
     SPECULATE = "speculate"
     REPLAY = "replay"
+    TASK = "task"
 
 
 #: The root of a replay, which has none.
@@ -59,6 +62,9 @@ class Job:
 
     A replay (``replay_job``) has no deployment and no root: ``deployment`` is only the beginning of its id, ``root`` is
     ``NO_ROOT``, ``sha`` is the commit that it starts from. ``replay`` is what to replay, a ``Replay`` as JSON.
+
+    ``task`` is what a task does, a ``TaskOrder`` as JSON. ``current`` is what is known of a cluster that is planned,
+    ``management`` of its management cluster; ``begun`` tells that a workflow of it has failed before its end.
     """
 
     id: str
@@ -86,11 +92,15 @@ class Job:
     runner: PlanRunner = PlanRunner.FARGATE
     note: str = ""
     replay: Artifact | None = None
+    task: Artifact | None = None
+    current: CurrentCluster | None = None
+    begun: bool = False
+    management: CurrentCluster | None = None
 
     @property
     def seconds(self) -> int:
-        """How long the job may take once it is handed over: an apply as its root says, others an hour."""
-        return self.size.apply_seconds if self.kind is JobKind.APPLY else USUAL_SECONDS
+        """How long the job may take once it is handed over: applies and tasks have limits of their own."""
+        return self.size.apply_seconds if self.kind in {JobKind.APPLY, JobKind.TASK} else USUAL_SECONDS
 
     @property
     def other_repositories(self) -> tuple[str, ...]:
@@ -128,6 +138,11 @@ def replay_job(job: str, repository: str, base: str, clone_url: str, replay: Art
     """Return the job ``…-replay-N`` that makes the commits of a stored replay on the commit ``base``."""
     owner, kind, _ = job_parts(job)
     return Job(job, owner, kind, repository, base, clone_url, NO_ROOT, size=size, replay=replay)
+
+
+def task_job(job: str, apply: Job, task: Artifact, seconds: int) -> Job:
+    """Return the job ``…-task-N`` of the apply of a cluster, with a time limit of its own."""
+    return replace(apply, id=job, kind=JobKind.TASK, task=task, size=replace(apply.size, apply_seconds=seconds))
 
 
 def job_id(deployment: str, kind: JobKind, attempt: int) -> str:

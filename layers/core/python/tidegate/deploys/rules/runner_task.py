@@ -56,7 +56,7 @@ class JobStatus:
 def reason_to_stop(task: RunnerTask, status: JobStatus | None, now: datetime) -> str:
     """Return why a task is stopped, empty for one that is not. ``status`` is None where there is no such job.
 
-    An apply runs until its time limit, whoever waits for it: stopping it would leave more unknown, not less.
+    An apply, or a part of one, runs until its time limit, whoever waits for it: stopping it would leave more unknown.
     """
     life = LIFE_SECONDS if status is None else status.seconds + SPARE_SECONDS
     if _seconds(task.made_at, now) > life:
@@ -67,7 +67,7 @@ def reason_to_stop(task: RunnerTask, status: JobStatus | None, now: datetime) ->
         return f"The job {task.job[:100]!a} no longer exists."
     if (status.taken_by or "").startswith("arn:") and status.taken_by != task.arn:
         return f"Another runner has claimed the job {task.job}."
-    if status.is_dependency or job_parts(task.job)[1] is JobKind.APPLY:
+    if status.is_dependency or job_parts(task.job)[1] in {JobKind.APPLY, JobKind.TASK}:
         return ""
     return f"The job {task.job} has ended or was cancelled." if _seconds(status.changed_at, now) > GRACE_SECONDS else ""
 

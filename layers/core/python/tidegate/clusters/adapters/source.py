@@ -1,0 +1,69 @@
+"""What a cluster is made of, read from a checkout: its file, its root module and its components."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from tidegate.clusters.rules.refusals import InvalidSpec
+from tidegate.clusters.rules.spec import Spec, spec_of
+from tidegate.deploys.rules.cluster import DeclaredCluster, ProviderName
+
+#: Bytes of a cluster's file, and of all files of a cluster and its components together.
+_LARGEST_FILE, _LARGEST_TOGETHER = 256 * 1024, 64 * 1024 * 1024
+#: What a root module is made of.
+_MODULE_FILES = ("*.tf", "*.tf.json", "*.tofu", "*.tofu.json", "*.tfvars", ".terraform.lock.hcl")
+
+
+def read_spec(source: Path, cluster: DeclaredCluster) -> Spec:
+    """Return the specification of a cluster in a checkout, with the hashes of all that it is made of.
+
+    Raise ClusterRefused.
+    """
+    from yaml import CSafeLoader, YAMLError, load  # noqa: PLC0415  # Other jobs do without it.
+
+    files = [(cluster.spec, _content(source, cluster.spec))]
+    try:
+        document = load(files[0][1], CSafeLoader)  # It makes plain values only.
+    except (YAMLError, UnicodeDecodeError, RecursionError) as error:
+        raise InvalidSpec("The whole", f"cannot be read as YAML ({_first_line(error)})", "a mapping") from None
+    if cluster.provider is ProviderName.TERRAFORM:
+        module = (source / cluster.spec).parent
+        files += [
+            _file(source, path) for pattern in _MODULE_FILES for path in sorted(module.glob(pattern)) if path.is_file()
+        ]
+    return spec_of(document, cluster, files, _of_components(source, cluster))
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0][:200]
+
+
+def _content(source: Path, name: str) -> bytes:
+    path = source / name
+    if not path.resolve().is_relative_to(source.resolve()) or not path.is_file():
+        raise InvalidSpec(name, "is not in the commit", "a file of the repository")
+    if path.stat().st_size > _LARGEST_FILE:
+        raise InvalidSpec(name, "is larger than 256 KiB", "a smaller file")
+    return path.read_bytes()
+
+
+def _of_components(source: Path, cluster: DeclaredCluster) -> Iterator[tuple[str, bytes]]:
+    """Yield the files of components. Raise InvalidSpec for a missing path, and for more than there may be."""
+    left = _LARGEST_TOGETHER
+    for each in cluster.components:
+        for name in filter(None, (each.path, each.values)):
+            found = source / name
+            if not found.resolve().is_relative_to(source.resolve()) or not found.exists():
+                raise InvalidSpec(f"The component {each.name}", f"has {name}, which is not in the commit", "a path")
+            for path in [found] if found.is_file() else sorted(found.rglob("*")):
+                if path.is_symlink() or not path.is_file():
+                    continue
+                left -= path.stat().st_size
+                if left < 0:
+                    raise InvalidSpec(f"The component {each.name}", "is too large", "64 MiB for all components")
+                yield _file(source, path)
+
+
+def _file(source: Path, path: Path) -> tuple[str, bytes]:
+    return path.relative_to(source).as_posix(), path.read_bytes()
