@@ -10,6 +10,7 @@ from aws_cdk import aws_iam as iam
 from constructs import IConstruct
 
 from tidegate_cdk.capabilities import PLANS, SPECULATIVE_ATTEMPTS, Capability
+from tidegate_cdk.cluster_machines import BEGINNINGS
 from tidegate_cdk.function_specs import SPECS
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ _POLICIES = (
     "policies/*",
     "configuration/policies/*",
     *(f"plans/{jobs}/plan.json" for jobs in (*PLANS, *SPECULATIVE_ATTEMPTS)),
+    *(f"plans/{jobs}/cluster-plan.json" for jobs in (*PLANS, *SPECULATIVE_ATTEMPTS)),
 )
 #: Replays: their orders and results, and the image sets that they are made of.
 _REPLAYS = ("replays/*", "replays/*/order.json", "config-updates/*")
@@ -36,6 +38,18 @@ _REPLAYED = (
     "replays/*/result.json",
     "replays/*/commits.bundle",
     *(f"logs/*-replay-{number}.txt" for number in ("?", "??")),
+)
+#: Tasks of clusters: what the functions store and read, and what the runners do.
+_CLUSTERS = (
+    "cluster-tasks/*/order.json",
+    "cluster-tasks/*/result.json",
+    *(f"plans/{jobs}/cluster.json" for jobs in PLANS),
+)
+_TASKS = (
+    "cluster-tasks/*/order.json",
+    "cluster-tasks/*/result.json",
+    "clusters/*",
+    *(f"logs/*-task-{number}.txt" for number in ("?", "??", "???")),
 )
 _ONE_PREFIX = "One prefix of one bucket; a job's id follows it."
 
@@ -46,6 +60,7 @@ def acknowledge_findings(tidegate: Tidegate) -> None:
     _functions(tidegate)
     _runners(tidegate)
     _machines(tidegate)
+    _clusters(tidegate)
     _items(tidegate)
     for queue in tidegate.messaging.dead_letters.values():
         _say(queue, "Serverless-SQSRedrivePolicy", "This is a dead-letter queue; an alarm watches it.")
@@ -80,7 +95,7 @@ def _functions(tidegate: Tidegate) -> None:
         if not isinstance(role, iam.Role):
             raise TypeError(f"{spec.name} needs its own role")
         _say(role, _ANY, _XRAY)
-        for pattern in ("plans/*", "logs/*", *_SPECULATIVE, *_POLICIES, *_REPLAYS):
+        for pattern in ("plans/*", "logs/*", *_SPECULATIVE, *_POLICIES, *_REPLAYS, *_CLUSTERS):
             _say(role, f"AwsSolutions-IAM5[Resource::{_arn_of(bucket)}/{pattern}]", _ONE_PREFIX)
         if not spec.invoked_by_events:
             reason = "Invoked synchronously or from a queue, never asynchronously: its caller handles failures."
@@ -92,10 +107,10 @@ def _runners(tidegate: Tidegate) -> None:
     insights = "Its metrics cost more than the runners; container_insights turns them on."
     _say(tidegate.runners.cluster, "AwsSolutions-ECS4", insights)
     runners = tidegate.runners
-    for definition in (runners.plan, runners.apply, runners.speculate, runners.replay):
+    for definition in (runners.plan, runners.apply, runners.speculate, runners.replay, runners.task):
         _say(definition, "AwsSolutions-ECS2", "The variables hold names and versions, no secrets.")
         _say(definition.obtain_execution_role(), _ANY, _REGISTRY)
-        for pattern in ("plans/*", "plans/*/lock.hcl", "logs/*", "errored/*", *_SPECULATIVE, *_REPLAYED):
+        for pattern in ("plans/*", "plans/*/lock.hcl", "logs/*", "errored/*", *_SPECULATIVE, *_REPLAYED, *_TASKS):
             _say(definition.task_role, f"AwsSolutions-IAM5[Resource::{bucket}/{pattern}]", _ONE_PREFIX)
     for name, role in tidegate.runners.engine_roles.items():
         for policy in tidegate.settings.engine_policies(name):
@@ -159,6 +174,39 @@ def _machines(tidegate: Tidegate) -> None:
     for role in (discover, look):
         if role is not None:
             _say(role, f"AwsSolutions-IAM5[Resource::{schedules}]", "The schedules of one group, by any name.")
+
+
+def _clusters(tidegate: Tidegate) -> None:
+    region, prefix = "<AWS::Region>:<AWS::AccountId>", tidegate.settings.prefix
+    states = f"arn:<AWS::Partition>:states:{region}"
+    task, error, workflows = tidegate.cluster_task, tidegate.cluster_error, tidegate.cluster_machines
+    for role in (task.role, error.role, workflows.role):
+        _say(role, _ANY, _LOG_DELIVERY)
+    called = [(task.role, "forge_steps"), *((each, "steps") for each in (task.role, error.role, workflows.role))]
+    for role, name in called:
+        versions = f"AwsSolutions-IAM5[Resource::{_arn_of(tidegate.functions[name])}:*]"
+        _say(role, versions, "Versions of one function: each execution calls the version of its own definition.")
+    children = [(error.role, task.name), (workflows.role, task.name), (workflows.role, error.name)]
+    for role, name in children:
+        _say(
+            role, f"AwsSolutions-IAM5[Resource::{states}:execution:{name}:*]", "Executions of one machine, by any name."
+        )
+    for beginning in BEGINNINGS:
+        machines = f"{prefix}-{beginning}*"
+        for resource in (f"stateMachine:{machines}", f"execution:{machines}:*"):
+            reason = "The machines of one kind of cluster, one for each operation and provider."
+            _say(tidegate.terraform.role, f"AwsSolutions-IAM5[Resource::{states}:{resource}]", reason)
+    family = f"arn:<AWS::Partition>:ecs:{region}:task-definition/{tidegate.runners.task.family}:*"
+    _say(task.role, f"AwsSolutions-IAM5[Resource::{family}]", "Revisions of one task definition.")
+    cluster = _arn_of(tidegate.runners.cluster).removesuffix(".Arn>")
+    tasks = f"arn:<AWS::Partition>:ecs:{region}:task/{cluster}>/*"
+    _say(task.role, f"AwsSolutions-IAM5[Resource::{tasks}]", "The tasks of one cluster, by any name.")
+    secrets = f"arn:<AWS::Partition>:secretsmanager:{region}:secret:{prefix}/clusters/*"
+    _say(tidegate.runners.task.task_role, f"AwsSolutions-IAM5[Resource::{secrets}]", "Kubeconfigs, which people store.")
+    found = f"AwsSolutions-IAM5[Resource::{states}:execution:{prefix}-cluster-*:*]"
+    api = tidegate.functions["api"].role
+    if api is not None:
+        _say(api, found, "Executions of the machines of clusters, by any name.")
 
 
 def _items(tidegate: Tidegate) -> None:

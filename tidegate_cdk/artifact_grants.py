@@ -60,8 +60,9 @@ def check_policies(context: GrantContext) -> Grant:
     bucket = context.storage.bucket
     statements = (
         *(
-            allow("s3:GetObject", on=bucket.arn_for_objects(f"plans/{jobs}/plan.json"))
+            allow("s3:GetObject", on=bucket.arn_for_objects(f"plans/{jobs}/{name}"))
             for jobs in (*PLANS, *SPECULATIVE_ATTEMPTS)
+            for name in ("plan.json", "cluster-plan.json")
         ),
         allow("s3:GetObject", on=bucket.arn_for_objects("policies/*")),
         tell_missing(bucket.bucket_arn, "plans/*", "policies/*"),
@@ -82,6 +83,16 @@ def replay_orders(context: GrantContext) -> Grant:
 def replay_results(context: GrantContext) -> Grant:
     """Read what a replay was to make, and what it has made."""
     return _on_artifacts(context, ("replays/*",), ())
+
+
+def cluster_plans(context: GrantContext) -> Grant:
+    """Read plans of clusters, which are beside those of the engine."""
+    return _on_artifacts(context, tuple(f"plans/{jobs}/cluster.json" for jobs in PLANS), ())
+
+
+def cluster_tasks(context: GrantContext) -> Grant:
+    """Store what a task of a cluster does, and read what it has done."""
+    return _on_artifacts(context, ("cluster-tasks/*/result.json",), ("cluster-tasks/*/order.json",))
 
 
 def _on_artifacts(context: GrantContext, reads: tuple[str, ...], writes: tuple[str, ...]) -> Grant:

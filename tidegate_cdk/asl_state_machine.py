@@ -35,6 +35,14 @@ class TaskToRun:
     cluster: ecs.ICluster
 
 
+@dataclass(frozen=True, slots=True)
+class MachinesToStart:
+    """Machines that the machine may start by their names, patterns of which these are. The value is ``begins``."""
+
+    begins: str
+    names: tuple[str, ...]
+
+
 class PlaceholderMismatch(ValueError):  # Named after its meaning.
     """A file has a placeholder without a value, or there is a value without a placeholder."""
 
@@ -104,7 +112,7 @@ class AslStateMachine(Construct):
         definition = without_states(rendered(file), without)
         definition = _with_concurrency(definition, at_once or {})
         self.labels = _labels(definition)
-        _refuse_mismatch(file.name, definition, values)
+        refuse_mismatch(file.name, set(PLACEHOLDER.findall(definition)), set(values))
         self.log_group = logs.LogGroup(
             self,
             "Log",
@@ -123,7 +131,7 @@ class AslStateMachine(Construct):
             "Resource",
             state_machine_name=name,
             definition_body=sfn.DefinitionBody.from_string(definition),
-            definition_substitutions={placeholder: _text(value) for placeholder, value in values.items()} or None,
+            definition_substitutions={placeholder: text_of(value) for placeholder, value in values.items()} or None,
             role=self.role,
             tracing_enabled=True,
             # Execution data holds task tokens, which control running deployments: they stay out of the log.
@@ -131,18 +139,9 @@ class AslStateMachine(Construct):
         )
         self.functions = [value for value in values.values() if isinstance(value, lambda_.Function)]
         for value in values.values():
-            self._grant(value)
+            grant_value(self, self.role, value)
         for label in self.labels:
             self._grant_items(label)
-
-    def _grant(self, value: Value) -> None:
-        if isinstance(value, TaskToRun):
-            self._grant_run(value)
-        elif isinstance(value, AslStateMachine):
-            self._grant_start(value.name)
-        elif isinstance(value, lambda_.Function):
-            versions = f"{value.function_arn}:*"
-            self.role.add_to_policy(iam.PolicyStatement(actions=["lambda:InvokeFunction"], resources=[versions]))
 
     def _grant_items(self, label: str) -> None:
         """Grant what a distributed Map needs: it starts its items as executions of the machine itself.
@@ -159,43 +158,51 @@ class AslStateMachine(Construct):
             )
         )
 
-    def _grant_run(self, task: TaskToRun) -> None:
-        definition = task.definition
-        family = Stack.of(self).format_arn(
-            service="ecs", resource="task-definition", resource_name=f"{definition.family}:*"
-        )
-        in_cluster = {"ArnEquals": {"ecs:cluster": task.cluster.cluster_arn}}
-        self.role.add_to_policy(iam.PolicyStatement(actions=["ecs:RunTask"], resources=[family], conditions=in_cluster))
-        # Tasks get the tags of their definition (PropagateTags): without this, ECS refuses to start any.
-        self.role.add_to_policy(
-            iam.PolicyStatement(
-                actions=["ecs:TagResource"],
-                resources=[tasks_arn(self, task.cluster)],
-                conditions={"StringEquals": {"ecs:CreateAction": "RunTask"}},
-            )
-        )
-        self.role.add_to_policy(
-            iam.PolicyStatement(
-                actions=["iam:PassRole"],
-                resources=[definition.task_role.role_arn, definition.obtain_execution_role().role_arn],
-                conditions={"StringEquals": {"iam:PassedToService": "ecs-tasks.amazonaws.com"}},
-            )
-        )
 
-    def _grant_start(self, child: str) -> None:
-        """Grant what startExecution.sync:2 needs: start, describe and stop the child, and its end event."""
-        rule = Stack.of(self).format_arn(service="events", resource="rule", resource_name=_SYNC_RULE)
-        executions = execution_arn(self, child)
-        machine = machine_arn(self, child)
-        for actions, resource in (
-            (["states:StartExecution"], machine),
-            (["states:DescribeExecution", "states:StopExecution"], executions),
-            (["events:DescribeRule", "events:PutRule", "events:PutTargets"], rule),
-        ):
-            self.role.add_to_policy(iam.PolicyStatement(actions=actions, resources=[resource]))
+def grant_value(scope: Construct, role: iam.Role, value: Value) -> None:
+    """Grant a machine's role what the type of a value in its definition needs."""
+    if isinstance(value, TaskToRun):
+        _grant_run(scope, role, value)
+    elif isinstance(value, AslStateMachine):
+        _grant_start(scope, role, value.name)
+    elif isinstance(value, MachinesToStart):
+        for name in value.names:
+            _grant_start(scope, role, name)
+    elif isinstance(value, lambda_.Function):
+        _allow(role, ["lambda:InvokeFunction"], f"{value.function_arn}:*")
 
 
-Value = lambda_.Function | TaskToRun | AslStateMachine | str
+def _grant_run(scope: Construct, role: iam.Role, task: TaskToRun) -> None:
+    definition = task.definition
+    family = Stack.of(scope).format_arn(
+        service="ecs", resource="task-definition", resource_name=f"{definition.family}:*"
+    )
+    _allow(role, ["ecs:RunTask"], family, {"ArnEquals": {"ecs:cluster": task.cluster.cluster_arn}})
+    # Tasks get the tags of their definition (PropagateTags): without this, ECS refuses to start any.
+    tasks, creating = tasks_arn(scope, task.cluster), {"StringEquals": {"ecs:CreateAction": "RunTask"}}
+    _allow(role, ["ecs:TagResource"], tasks, creating)
+    role.add_to_policy(
+        iam.PolicyStatement(
+            actions=["iam:PassRole"],
+            resources=[definition.task_role.role_arn, definition.obtain_execution_role().role_arn],
+            conditions={"StringEquals": {"iam:PassedToService": "ecs-tasks.amazonaws.com"}},
+        )
+    )
+
+
+def _grant_start(scope: Construct, role: iam.Role, child: str) -> None:
+    """Grant what startExecution.sync:2 needs: start, describe and stop the child, and its end event."""
+    rule = Stack.of(scope).format_arn(service="events", resource="rule", resource_name=_SYNC_RULE)
+    _allow(role, ["states:StartExecution"], machine_arn(scope, child))
+    _allow(role, ["states:DescribeExecution", "states:StopExecution"], execution_arn(scope, child))
+    _allow(role, ["events:DescribeRule", "events:PutRule", "events:PutTargets"], rule)
+
+
+def _allow(role: iam.Role, actions: list[str], on: str, under: Mapping[str, object] | None = None) -> None:
+    role.add_to_policy(iam.PolicyStatement(actions=actions, resources=[on], conditions=under))
+
+
+Value = lambda_.Function | TaskToRun | AslStateMachine | MachinesToStart | str
 
 
 def _labels(definition: str) -> tuple[str, ...]:
@@ -247,15 +254,18 @@ def _with_concurrency(definition: str, at_once: Mapping[str, int]) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
-def _refuse_mismatch(file: str, definition: str, values: Mapping[str, Value]) -> None:
-    placeholders = set(PLACEHOLDER.findall(definition))
-    if placeholders != set(values):
-        raise PlaceholderMismatch(file, placeholders - set(values), set(values) - placeholders)
+def refuse_mismatch(file: str, placeholders: set[str], values: set[str]) -> None:
+    """Raise PlaceholderMismatch unless each placeholder has a value, and each value a placeholder."""
+    if placeholders != values:
+        raise PlaceholderMismatch(file, placeholders - values, values - placeholders)
 
 
-def _text(value: Value) -> str:
+def text_of(value: Value) -> str:
+    """Return what stands for a value in a definition."""
     if isinstance(value, str):
         return value
+    if isinstance(value, MachinesToStart):
+        return value.begins
     if isinstance(value, TaskToRun):
         return value.definition.task_definition_arn
     if isinstance(value, AslStateMachine):

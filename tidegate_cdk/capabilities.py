@@ -101,6 +101,14 @@ class Capability(Enum):
     IMAGE_SETS = "store and read announced image sets"
     REPLAY_ORDERS = "store what a replay makes, and read announced image sets"
     REPLAY_RESULTS = "read what a replay has made"
+    CLUSTERS = "read and write the records of clusters"
+    READ_CLUSTERS = "read the records of clusters"
+    CLUSTER_PLANS = "read the plans of clusters"
+    CLUSTER_TASKS = "store what tasks of clusters do, and read what they have done"
+    CLUSTER_FUNCTIONS = "know the functions that hooks of clusters may call"
+    START_CLUSTER_ERRORS = "start executions that handle the errors of cluster workflows"
+    FIND_CLUSTER_EXECUTIONS = "check whether executions of cluster workflows are running"
+    ANSWER_CLUSTER_TASKS = "fail task tokens of cluster tasks"
     UPDATE_LIMITS = "know what config updates may wait for, ask, and believe"
     OPERATORS = "know the operators' team"
     WEBHOOK_SECRET = "know the webhook's secrets"  # noqa: S105  # A description.
@@ -154,9 +162,9 @@ def on_records(table: str, kinds: tuple[str, ...], *actions: str) -> iam.PolicyS
     return allow(*actions, on=table, under={"ForAllValues:StringLike": keys})
 
 
-def on_jobs(table: str, kind: str, *actions: str) -> iam.PolicyStatement:
-    """Return a statement on the items of jobs of one kind: their ids end in the kind and a number to 99."""
-    keys = {"dynamodb:LeadingKeys": [f"job#*-{kind}-?", f"job#*-{kind}-??"]}
+def on_jobs(table: str, kind: str, *actions: str, digits: int = 2) -> iam.PolicyStatement:
+    """Return a statement on the items of jobs of one kind: their ids end in the kind and a number of some digits."""
+    keys = {"dynamodb:LeadingKeys": [f"job#*-{kind}-{'?' * each}" for each in range(1, digits + 1)]}
     return allow(*actions, on=table, under={"ForAllValues:StringLike": keys})
 
 

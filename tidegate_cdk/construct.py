@@ -11,8 +11,16 @@ from constructs import Construct
 from tidegate_cdk.acknowledgements import acknowledge_findings
 from tidegate_cdk.alarms import Alarms
 from tidegate_cdk.architecture import ARCHITECTURES
-from tidegate_cdk.asl_state_machine import AslStateMachine, TaskToRun, Value, placeholders_in
-from tidegate_cdk.capabilities import GrantContext, PlanFunctionArns
+from tidegate_cdk.asl_state_machine import (
+    AslStateMachine,
+    MachinesToStart,
+    TaskToRun,
+    Value,
+    machine_arn,
+    placeholders_in,
+)
+from tidegate_cdk.capabilities import GrantContext, PlanFunctionArns, allow
+from tidegate_cdk.cluster_machines import BEGINNINGS, ClusterMachines
 from tidegate_cdk.dashboard import Dashboard, dashboard_url
 from tidegate_cdk.engine_denials import EngineDenials
 from tidegate_cdk.function_specs import FUNCTION_OF, SPECS
@@ -93,6 +101,7 @@ class Tidegate(Construct):
             terraform_machine=self._name("terraform"),
             speculating_machines=(self._name("pull-request"), self._name("drift")),
             config_update_machine=self._name("config-update"),
+            cluster_task_machine=self._name("cluster-task"),
             plans_on_lambda=self.plans_on_lambda,
         )
         self.schedules = Schedules(
@@ -147,6 +156,27 @@ class Tidegate(Construct):
         }
         self.config_update = self._machine("ConfigUpdate", replays)
         self.promotion = self._machine("Promotion", {})
+        self._make_cluster_machines()
+
+    def _make_cluster_machines(self) -> None:
+        functions = self.settings.clusters.functions
+        task = {"ClusterTaskDefinition": TaskToRun(self.runners.task, self.runners.cluster), **self._place_of_runners()}
+        self.cluster_task = self._machine("ClusterTask", task)
+        for function in functions:
+            self.cluster_task.role.add_to_policy(allow("lambda:InvokeFunction", on=function))
+        children = {"ClusterTaskStateMachine": self.cluster_task}
+        self.cluster_error = self._machine("ClusterError", children)
+        self.cluster_machines = ClusterMachines(
+            self,
+            "ClusterWorkflows",
+            prefix=self.settings.prefix,
+            settings=self.settings.clusters,
+            values={
+                "StepsFunction": self.functions["steps"],
+                **children,
+                "ClusterErrorStateMachine": self.cluster_error,
+            },
+        )
 
     def _watch(self) -> None:
         triggers = Triggers(
@@ -156,7 +186,8 @@ class Tidegate(Construct):
             messaging=self.messaging,
             # A newer commit stops a pull request's execution, which is no failure. After a drift execution, the next
             # one finds what it left.
-            machines=(self.deploy, self.terraform, self.config_update, self.promotion),
+            machines=(self.deploy, self.terraform, self.config_update, self.promotion, self.cluster_error),
+            beginnings=tuple(machine_arn(self, self._name(each)) for each in BEGINNINGS),
             runners=self.runners,
             plans_on_lambda=self.plans_on_lambda,
         )
@@ -186,8 +217,19 @@ class Tidegate(Construct):
 
     @property
     def machines(self) -> tuple[AslStateMachine, ...]:
-        """All state machines."""
-        return self.deploy, self.terraform, self.pull_request, self.drift, self.config_update, self.promotion
+        """The state machines that alarms watch.
+
+        The failure of a cluster's task is an expected end; where its workflow fails, or what handles its error, the
+        deployment's outcome is unknown, for which there is an alarm.
+        """
+        return (
+            self.deploy,
+            self.terraform,
+            self.pull_request,
+            self.drift,
+            self.config_update,
+            self.promotion,
+        )
 
     def _name(self, machine: str) -> str:
         return f"{self.settings.prefix}-{machine}"
@@ -251,6 +293,9 @@ class Tidegate(Construct):
         return {
             "PlanTaskDefinition": TaskToRun(self.runners.plan, self.runners.cluster),
             "ApplyTaskDefinition": TaskToRun(self.runners.apply, self.runners.cluster),
+            "ClusterMachines": MachinesToStart(
+                machine_arn(self, self._name("")), tuple(f"{self._name(each)}*" for each in BEGINNINGS)
+            ),
             **({"PlanLambda": self.plan_functions.plan.current_version.function_arn} if self.plan_functions else {}),
             **self._place_of_runners(),
         }

@@ -120,6 +120,8 @@ def _named(stack: Stack, settings: Settings) -> Iterator[str]:
 def _secrets(stack: Stack, settings: Settings) -> Iterator[str]:
     for name in (settings.webhook_secret_name, settings.app_secret_name):
         yield f"arn:{stack.partition}:secretsmanager:{stack.region}:{stack.account}:secret:{name}-??????"
+    # Kubeconfigs: the runner gives a command that of its own cluster.
+    yield f"arn:{stack.partition}:secretsmanager:{stack.region}:{stack.account}:secret:{settings.prefix}/clusters/*"
 
 
 def _bootstrap(stack: Stack) -> Iterator[str]:

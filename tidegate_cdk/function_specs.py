@@ -100,6 +100,13 @@ SPECS: tuple[FunctionSpec, ...] = (
             "stall_promotion",
             "end_soak",
             "fail_promotion",
+            "begin_cluster",
+            "begin_cluster_task",
+            "record_cluster_task",
+            "fail_cluster_task",
+            "end_cluster",
+            "fail_cluster",
+            "end_failed_cluster",
         ),
     ),
     FunctionSpec(

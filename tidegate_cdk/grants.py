@@ -12,6 +12,8 @@ from aws_cdk import aws_lambda as lambda_
 from tidegate.deploys.rules.runner_size import to_text
 from tidegate_cdk.artifact_grants import (
     check_policies,
+    cluster_plans,
+    cluster_tasks,
     image_sets,
     read_artifacts,
     read_organization,
@@ -37,6 +39,10 @@ _READ = ("dynamodb:GetItem",)
 _READ_MANY = (*_READ, "dynamodb:BatchGetItem")
 _WRITE = ("dynamodb:PutItem", "dynamodb:UpdateItem")
 _READ_ALL = (*_READ_MANY, "dynamodb:Query")
+
+
+#: Checkpoints that hold no more are deleted.
+_WRITE_CLUSTERS = ("dynamodb:PutItem", "dynamodb:DeleteItem")
 
 
 def given(capability: Capability, context: GrantContext) -> Grant:
@@ -276,6 +282,30 @@ def _answer_updates(context: GrantContext) -> Grant:
     return Grant(tuple(allow(*answers, on=each) for each in _update_machines(context)), {})
 
 
+def _cluster_machines(context: GrantContext) -> dict[str, str]:
+    """The names of machines of clusters follow: their ARNs begin with this."""
+    return {"TIDEGATE_CLUSTER_MACHINES": machine_arn(context.stack, f"{context.settings.prefix}-")}
+
+
+def _start_cluster_errors(context: GrantContext) -> Grant:
+    machine = machine_arn(context.stack, f"{context.settings.prefix}-cluster-error")
+    return Grant((allow("states:StartExecution", on=machine),), _cluster_machines(context))
+
+
+def _find_clusters(context: GrantContext) -> Grant:
+    executions = execution_arn(context.stack, f"{context.settings.prefix}-cluster-*")
+    return Grant((allow("states:DescribeExecution", on=executions),), _cluster_machines(context))
+
+
+def _answer_cluster_tasks(context: GrantContext) -> Grant:
+    machine = machine_arn(context.stack, f"{context.settings.prefix}-cluster-task")
+    return Grant((allow("states:SendTaskFailure", on=machine),), {})
+
+
+def _cluster_functions(context: GrantContext) -> Grant:
+    return Grant((), {"TIDEGATE_CLUSTER_FUNCTIONS": ",".join(context.settings.clusters.functions)})
+
+
 def _tell_bus(context: GrantContext) -> Grant:
     bus = context.messaging.bus
     return Grant((allow("events:PutEvents", on=bus.event_bus_arn),), {"TIDEGATE_EVENT_BUS": bus.event_bus_name})
@@ -493,6 +523,15 @@ _GRANTS: Mapping[Capability, Callable[[GrantContext], Grant]] = {
     Capability.IMAGE_SETS: image_sets,
     Capability.REPLAY_ORDERS: replay_orders,
     Capability.REPLAY_RESULTS: replay_results,
+    # A cluster and its management cluster are one transaction.
+    Capability.CLUSTERS: _records("clusters", actions=(*_READ, "dynamodb:Query", *_WRITE_CLUSTERS)),
+    Capability.READ_CLUSTERS: _records("clusters", actions=(*_READ, "dynamodb:Query")),
+    Capability.CLUSTER_PLANS: cluster_plans,
+    Capability.CLUSTER_TASKS: cluster_tasks,
+    Capability.CLUSTER_FUNCTIONS: _cluster_functions,
+    Capability.START_CLUSTER_ERRORS: _start_cluster_errors,
+    Capability.FIND_CLUSTER_EXECUTIONS: _find_clusters,
+    Capability.ANSWER_CLUSTER_TASKS: _answer_cluster_tasks,
     Capability.UPDATE_LIMITS: _update_limits,
     Capability.OPERATORS: _operators,
     Capability.WEBHOOK_SECRET: _webhook_secret,

@@ -1,4 +1,4 @@
-"""The Fargate runners: for plans, applies, speculative plans and replays, under roles that share nothing."""
+"""The Fargate runners: for plans, applies, speculative plans, replays and tasks of clusters, under separate roles."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from aws_cdk import Duration, RemovalPolicy, Size, Stack
+from aws_cdk import ArnFormat, Duration, RemovalPolicy, Size, Stack
 from aws_cdk import aws_ecr as ecr
 from aws_cdk import aws_ecr_assets as ecr_assets
 from aws_cdk import aws_ecs as ecs
@@ -17,6 +17,7 @@ from aws_cdk import aws_logs as logs
 from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
+from tidegate.clusters.rules.installed import to_text as to_hooks_text
 from tidegate.deploys.rules.aws_target import AllowedRoles, to_text
 from tidegate_cdk.architecture import ARCHITECTURES
 from tidegate_cdk.asl_state_machine import machine_arn, token_arns
@@ -42,6 +43,15 @@ _REPLAYED = (
     "replays/*/commits.bundle",
     *(f"logs/{jobs}.txt" for jobs in ("*-replay-?", "*-replay-??")),
 )
+#: The kind of runners that do tasks of clusters.
+_TASK = "task"
+#: What they leave: backups, diagnostics and configurations of clusters among it.
+_TASKS = (
+    "cluster-tasks/*/result.json",
+    "clusters/*",
+    "errored/*",
+    *(f"logs/{jobs}.txt" for jobs in ("*-task-?", "*-task-??", "*-task-???")),
+)
 #: What a speculation leaves, and nothing that an apply would read.
 _SPECULATIVE = (
     *(f"plans/{jobs}/*" for jobs in SPECULATIVE_ATTEMPTS),
@@ -54,7 +64,8 @@ class RunnerKind:
     """The differences between runners: their bucket access, and the engine's policies.
 
     ``machines`` wait for their results, those of ``items`` for each item of a Map. ``engine_locks`` lets the engine
-    write state locks, and nothing else. Without ``engine``, there is no role that the runner may assume.
+    write state locks, and nothing else. Without ``engine``, there is no role that the runner may assume. The engine's
+    policies are those of the kind ``like``. ``deploys`` tells that its engine gets the installation's variables.
     """
 
     name: str
@@ -65,10 +76,19 @@ class RunnerKind:
     engine: bool = True
     engine_locks: bool = False
     engine_writes_state: bool = False
+    deletes: tuple[str, ...] = ()
+    like: str = ""
+    deploys: bool = False
+    plans_clusters: bool = False
+
+    @property
+    def rights(self) -> str:
+        """The kind whose settings its engine has."""
+        return self.like or self.name
 
 
 class Runners(Construct):
-    """The cluster and the four task definitions."""
+    """The cluster and the task definitions, one for each kind."""
 
     def __init__(
         self,
@@ -81,6 +101,7 @@ class Runners(Construct):
         terraform_machine: str,
         speculating_machines: tuple[str, ...],
         config_update_machine: str,
+        cluster_task_machine: str,
         plans_on_lambda: bool = False,
     ) -> None:
         super().__init__(scope, construct_id)
@@ -99,19 +120,44 @@ class Runners(Construct):
             self, "Log", retention=logs.RetentionDays.SIX_MONTHS, removal_policy=RemovalPolicy.DESTROY
         )
         self._image = self._image_of(settings.runners.image)
+        # Only what does tasks of clusters starts with their programs.
+        self._task_image = self._image if settings.runners.image else self._built("TaskImage", "clusters")
         self.environments: dict[str, dict[str, str]] = {}
         self.engine_roles: dict[str, iam.Role] = {}
         self.task_roles: dict[str, iam.Role] = {}
-        self._deploying = (terraform_machine,)
-        deploying = self._deploying
+        deploying = (terraform_machine,)
         # A deployed root is destroyed with its plan's stored lock file.
         self.plan = self._runner(
-            RunnerKind("plan", deploying, ("plans/*/lock.hcl",), ("plans/*", "logs/*"), engine_locks=True)
+            RunnerKind(
+                "plan",
+                deploying,
+                ("plans/*/lock.hcl",),
+                ("plans/*", "logs/*"),
+                engine_locks=True,
+                deploys=True,
+                plans_clusters=True,
+            )
         )
         self.apply = self._runner(
-            RunnerKind("apply", deploying, ("plans/*",), ("logs/*", "errored/*"), engine_writes_state=True)
+            RunnerKind(
+                "apply", deploying, ("plans/*",), ("logs/*", "errored/*"), engine_writes_state=True, deploys=True
+            )
         )
-        self.speculate = self._runner(RunnerKind("speculate", speculating_machines, (), _SPECULATIVE, items=True))
+        self.speculate = self._runner(
+            RunnerKind("speculate", speculating_machines, (), _SPECULATIVE, items=True, plans_clusters=True)
+        )
+        self.task = self._runner(
+            RunnerKind(
+                "task",
+                (cluster_task_machine,),
+                ("cluster-tasks/*/order.json", "plans/*", "clusters/*"),
+                _TASKS,
+                deletes=("clusters/*",),
+                engine_writes_state=True,
+                like="apply",
+                deploys=True,
+            )
+        )
         self.replay = self._runner(
             RunnerKind("replay", (config_update_machine,), ("replays/*/order.json",), _REPLAYED, engine=False)
         )
@@ -130,16 +176,22 @@ class Runners(Construct):
             return ecs.ContainerImage.from_ecr_repository(repository, digest)
         if own:
             return ecs.ContainerImage.from_registry(own)
+        return self._built("Image", "runner")
+
+    def _built(self, name: str, target: str) -> ecs.ContainerImage:
+        """Return an image of the runner's Dockerfile: that stage of it."""
         built = ecr_assets.DockerImageAsset(
             self,
-            "Image",
+            name,
             directory=str(ROOT),
             file="runner/Dockerfile",
+            target=target,
             platform=self._architecture.images,
             exclude=RUNNER_CONTEXT.exclude,
             ignore_mode=RUNNER_CONTEXT.ignore_mode,
         )
-        self._place = built.repository, built.image_tag
+        if target == "runner":
+            self._place = built.repository, built.image_tag
         return ecs.ContainerImage.from_docker_image_asset(built)
 
     def function_code(self) -> lambda_.DockerImageCode:
@@ -186,7 +238,7 @@ class Runners(Construct):
     def _container(self, definition: ecs.FargateTaskDefinition, kind: RunnerKind) -> None:
         container = definition.add_container(
             "runner",
-            image=self._image,
+            image=self._task_image if kind.name == _TASK else self._image,
             environment=self.environments[kind.name],
             secrets=self._secrets(definition, kind),
             stop_timeout=_STOP_TIMEOUT,
@@ -205,7 +257,7 @@ class Runners(Construct):
     def _secrets(self, definition: ecs.FargateTaskDefinition, kind: RunnerKind) -> dict[str, ecs.Secret]:
         """Return the secrets that the engine of deploys gets: ECS reads them when a task starts."""
         found = {}
-        for name, secret in self._settings.runners.secrets.items() if kind.machines == self._deploying else ():
+        for name, secret in self._settings.runners.secrets.items() if kind.deploys else ():
             whole, _, field = secret.partition("#")
             stored = secretsmanager.Secret.from_secret_name_v2(definition, name, whole)
             found[name] = ecs.Secret.from_secrets_manager(stored, field or None)
@@ -228,7 +280,11 @@ class Runners(Construct):
             # All phases for all kinds: a plan reports that its apply would be refused. Permissions are for one phase
             # only.
             given["TIDEGATE_TARGET_ROLES"] = to_text(runners.allowed_roles)
-        if kind.machines != self._deploying:
+        if kind.plans_clusters and self._settings.clusters.hooks:
+            given["TIDEGATE_CLUSTER_HOOKS"] = to_hooks_text(self._settings.clusters.hooks)
+        if kind.name == _TASK:
+            given["TIDEGATE_CLUSTER_SECRETS"] = f"{self._settings.prefix}/clusters"
+        if not kind.deploys:
             return given
         names = {
             "TIDEGATE_RUNNER_VARIABLES": ",".join((*runners.variables, *runners.secrets)),
@@ -264,13 +320,25 @@ class Runners(Construct):
         items = ("dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem")
         for statement in (
             *([tell_missing(bucket.bucket_arn, *kind.reads)] if kind.reads else []),
-            on_jobs(self._storage.table.table_arn, kind.name, *items),
+            on_jobs(self._storage.table.table_arn, kind.name, *items, digits=3 if kind.name == _TASK else 2),
             *(allow("s3:GetObject", on=bucket.arn_for_objects(prefix)) for prefix in kind.reads),
             *(allow("s3:PutObject", on=bucket.arn_for_objects(prefix)) for prefix in kind.writes),
+            *(allow("s3:DeleteObject", on=bucket.arn_for_objects(prefix)) for prefix in kind.deletes),
+            *self._own_secrets(kind),
             *(allow(*tokens, on=arn) for arn in self._token_arns(kind)),
         ):
             role.add_to_policy(statement)
         return role
+
+    def _own_secrets(self, kind: RunnerKind) -> list[iam.PolicyStatement]:
+        """Allow reading kubeconfigs that cannot be made when they are needed. The engine cannot: it is denied."""
+        if kind.name != _TASK:
+            return []
+        name = f"{self._settings.prefix}/clusters/*"
+        arn = Stack.of(self).format_arn(
+            service="secretsmanager", resource="secret", resource_name=name, arn_format=ArnFormat.COLON_RESOURCE_NAME
+        )
+        return [allow("secretsmanager:GetSecretValue", on=arn)]
 
     def _who_runs(self, kind: RunnerKind) -> iam.PrincipalBase:
         """Return the services that run this kind: applies and replays are on Fargate always."""
@@ -297,7 +365,7 @@ class Runners(Construct):
         )
         for statement in self._state_access(kind):
             engine.add_to_policy(statement)
-        for target in self._settings.runners.target_roles[kind.name]:
+        for target in self._settings.runners.target_roles[kind.rights]:
             engine.add_to_policy(allow("sts:AssumeRole", "sts:TagSession", on=target))
         runner.add_to_policy(allow("sts:AssumeRole", on=engine.role_arn))
         for statement in _target_access(self._settings.runners.allowed_roles, kind):
@@ -328,7 +396,7 @@ class Runners(Construct):
 
 def _target_access(allowed: AllowedRoles, kind: RunnerKind) -> list[iam.PolicyStatement]:
     """Allow assuming the roles of one phase, with tags and a source identity, only for this kind of runner."""
-    _, phase = KEYS[kind.name]
+    _, phase = KEYS[kind.rights]
     named = (each.role for each in allowed.phases.get(phase, ()))
     arns = [each for each in dict.fromkeys(named) if each.startswith("arn:")]
     actions = ["sts:AssumeRole", "sts:TagSession", "sts:SetSourceIdentity"]

@@ -8,6 +8,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from tidegate_cdk.architecture import ARCHITECTURES
+from tidegate_cdk.cluster_settings import ClusterSettings, read_cluster_settings
 from tidegate_cdk.identity import IdentitySettings, read_identity_settings
 from tidegate_cdk.plan_runner import PlanRunnerSettings, read_plan_runner
 from tidegate_cdk.runner_settings import Context, InvalidContext, RunnerSettings, read_runner_settings
@@ -72,6 +73,7 @@ class Settings:
     site: SiteSettings
     identity: IdentitySettings
     updates: UpdateSettings
+    clusters: ClusterSettings
 
     @property
     def stack(self) -> str:
@@ -79,8 +81,13 @@ class Settings:
         return self.prefix.capitalize()
 
     def engine_policies(self, kind: str) -> tuple[str, ...]:
-        """Return the managed policies of the engine of this kind of runner: ``plan``, ``apply`` or ``speculate``."""
-        policies = {"plan": self.plan_policies, "apply": self.apply_policies, "speculate": self.pull_request_policies}
+        """Return the managed policies of the engine of this kind of runner. A cluster's task is part of an apply."""
+        policies = {
+            "plan": self.plan_policies,
+            "apply": self.apply_policies,
+            "task": self.apply_policies,
+            "speculate": self.pull_request_policies,
+        }
         return policies[kind]
 
 
@@ -125,6 +132,7 @@ def read_settings(context: Context) -> Settings:
         site=read_site_settings(context),
         identity=read_identity_settings(context, web_url),
         updates=read_update_settings(context),
+        clusters=read_cluster_settings(context),
     )
 
 

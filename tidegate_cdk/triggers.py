@@ -35,6 +35,7 @@ class Triggers(Construct):
         messaging: Messaging,
         machines: tuple[AslStateMachine, ...],
         runners: Runners,
+        beginnings: tuple[str, ...] = (),
         plans_on_lambda: bool = False,
     ) -> None:
         super().__init__(scope, construct_id)
@@ -49,7 +50,10 @@ class Triggers(Construct):
                 detail_type=["Step Functions Execution Status Change"],
                 detail={
                     "status": ["FAILED", "ABORTED", "TIMED_OUT"],
-                    "stateMachineArn": [machine.machine.state_machine_arn for machine in machines],
+                    "stateMachineArn": [
+                        *(machine.machine.state_machine_arn for machine in machines),
+                        *events.Match.any_of(*(events.Match.prefix(each) for each in beginnings)),
+                    ],
                 },
             ),
         )

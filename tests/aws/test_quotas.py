@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import re
 import tomllib
@@ -153,6 +154,15 @@ def _vended(template: Template) -> Iterable[int]:
     ]
 
 
+def _bytes(template: Template) -> Iterable[int]:
+    """Count the template's bytes without the definitions that are files beside it: those of clusters' workflows."""
+    document = copy.deepcopy(dict(template.document))
+    for name, resource in document["Resources"].items():
+        if name.startswith("ClusterWorkflows"):
+            resource.get("Properties", {}).pop("DefinitionString", None)
+    return [len(json.dumps(document, indent=1).encode())]
+
+
 def _widgets(template: Template) -> Iterator[Mapping[str, Any]]:
     for each in _of(template, "AWS::CloudWatch::Dashboard"):
         yield from (widget["properties"] for widget in body(each["DashboardBody"])["widgets"])
@@ -186,7 +196,7 @@ def _lengths(kind: str, key: str) -> Callable[[Template], Iterator[int]]:
 _QUEUE, _FUNCTION = "AWS::SQS::Queue", "AWS::Lambda::Function"
 COUNTED: Mapping[str, Callable[[Template], Iterable[int]]] = {
     "resources in a template": lambda template: [len(template.resources)],
-    "bytes of a template": lambda template: [len(json.dumps(template.document, indent=1).encode())],
+    "bytes of a template": _bytes,
     "outputs of a template": lambda template: [len(template.document["Outputs"])],
     "characters of a role's inline policies": _policies_of_roles,
     "characters of a managed policy": lambda t: (_size(e["PolicyDocument"]) for e in _of(t, "AWS::IAM::ManagedPolicy")),

@@ -23,6 +23,6 @@ def test_a_start_that_is_refused_in_a_burst_is_tried_again(template: dict[str, A
     ]
     every = [states(json.loads(machine["Properties"]["DefinitionString"])) for machine in machines]
     starts = [each for found in every for each in found if ":::ecs:runTask" in each[1].get("Resource", "")]
-    assert len(starts) == 5
+    assert len(starts) == 6
     for name, state in starts:
         assert set(NAMES) <= {error for retry in state["Retry"] for error in retry["ErrorEquals"]}, name

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.cdk.own_site import KEY, OWN
+from tidegate_local.stack.deploy import Assembly
 from tidegate_local.stack.synth import synthesize
 
 OTHER = {
@@ -24,6 +25,17 @@ OTHER = {
     "pull_request_target_roles": [{"role": "arn:aws:iam::210987654321:role/named-plan", "repositories": ["acme/*"]}],
     "runner_secrets": {"TF_VAR_token": "acme/token"},
     "identity_keys": ["2026-11", "2026-05"],
+    "cluster_hooks": [
+        {"name": "tell", "when": "always", "command": ["tell", "them"], "on_error": "warn", "seconds": "60"},
+        {
+            "name": "approve",
+            "when": "before",
+            "task": "upgrade-cluster",
+            "function": "arn:aws:lambda:eu-west-1:123456789012:function:approve",
+        },
+        {"name": "listed", "function": "arn:aws:lambda:eu-west-1:123456789012:function:listed"},
+        {"name": "once", "when": "after", "workflow": "workload-create", "command": ["once"], "about": "Once."},
+    ],
     "alarm_email": "operators@example.com",
     "dashboard": "true",
     "container_insights": "true",
@@ -41,7 +53,8 @@ def template_file() -> Path:
 
 @pytest.fixture(scope="session")
 def template(template_file: Path) -> dict[str, Any]:
-    return json.loads(template_file.read_text(encoding="utf-8"))
+    """Return the template, with the definitions of state machines that are files beside it."""
+    return dict(Assembly.read(template_file.parent, "Tidegate").template)
 
 
 @pytest.fixture(scope="session")
@@ -55,7 +68,7 @@ def other_file() -> Path:
 
 @pytest.fixture(scope="session")
 def other(other_file: Path) -> dict[str, Any]:
-    return json.loads(other_file.read_text(encoding="utf-8"))
+    return dict(Assembly.read(other_file.parent, other_file.name.partition(".")[0]).template)
 
 
 @pytest.fixture(scope="session")
@@ -64,7 +77,7 @@ def own() -> dict[str, Any]:
     from tidegate_cdk.sources import ROOT
 
     (file,) = synthesize(ROOT, OWN).glob("*.template.json")
-    return json.loads(file.read_text(encoding="utf-8"))
+    return dict(Assembly.read(file.parent, file.name.partition(".")[0]).template)
 
 
 @pytest.fixture(scope="session")

@@ -107,7 +107,7 @@ def test_executions_of_config_updates_that_fail_reach_the_function_that_releases
         for rule in resources("AWS::Events::Rule").values()
         if rule.get("EventPattern", {}).get("source") == ["aws.states"]
     ]
-    machines = {each["Ref"] for each in closing["EventPattern"]["detail"]["stateMachineArn"]}
+    machines = {each["Ref"] for each in closing["EventPattern"]["detail"]["stateMachineArn"] if "Ref" in each}
     names = {template["Resources"][each]["Properties"]["StateMachineName"] for each in machines}
     assert {"tidegate-config-update", "tidegate-promotion"} <= names
     (target,) = closing["Targets"]

@@ -75,9 +75,25 @@ def test_what_is_hidden_in_a_capability_is_seen(powers: Powers):
     has = {power: {each.name for each in powers if power in powers[each]} for power in (SECRET, TOKENS, START)}
     assert has[SECRET] == {"FORGE"}
     assert has[TOKENS] == {
-        *("ANSWER_WORKERS", "ANSWER_JOBS", "ANSWER_SPECULATIVE_PLANS", "PLAN_SLOTS", "ANSWER_UPDATES")
+        *(
+            "ANSWER_WORKERS",
+            "ANSWER_JOBS",
+            "ANSWER_SPECULATIVE_PLANS",
+            "PLAN_SLOTS",
+            "ANSWER_UPDATES",
+            "ANSWER_CLUSTER_TASKS",
+        )
     }
-    assert has[START] == {*("START_DEPLOYS", "START_PULL_REQUESTS", "START_DRIFT", "SCHEDULE_DRIFT", "START_UPDATES")}
+    assert has[START] == {
+        *(
+            "START_DEPLOYS",
+            "START_PULL_REQUESTS",
+            "START_DRIFT",
+            "SCHEDULE_DRIFT",
+            "START_UPDATES",
+            "START_CLUSTER_ERRORS",
+        )
+    }
 
 
 def test_speculative_plans_answer_nothing_of_deployments():

@@ -25,6 +25,7 @@ from tidegate_cdk.node import path_with_node
 from tidegate_cdk.props import TargetRole, TidegateProps
 from tidegate_cdk.settings import InvalidContext, read_settings
 from tidegate_cdk.sources import ROOT
+from tidegate_local.stack.deploy import Assembly
 
 PAGE = ROOT / "docs/construct.md"
 #: Packages of the functions that the construct must do without: it would load them at every synth for nothing.
@@ -103,7 +104,7 @@ def test_the_flags_of_the_app_change_nothing(assembly: Path, template: dict[str,
             )
         return {kind: sorted(keys) for kind, keys in by_type.items()}
 
-    expected, found = shapes(template), shapes(_template(assembly, "Data-deploys"))
+    expected, found = shapes(template), shapes(dict(Assembly.read(assembly, "Data-deploys").template))
     assert found == expected
 
 

@@ -49,6 +49,7 @@ TASKS = {
     "PullRequestRole": ("Speculate",),
     "DriftRole": ("Speculate",),
     "ConfigUpdateRole": ("Replay",),
+    "ClusterTaskRole": ("Task",),
 }
 TOKENS = {"states:SendTaskSuccess", "states:SendTaskFailure", "states:SendTaskHeartbeat"}
 
@@ -87,16 +88,24 @@ def test_wildcards_within_resources_are_prefixes_of_one_thing(allowed: list[Perm
         r"<StorageArtifacts>/(plans|logs|errored)/\*",
         r"<Functions\w+Function>:\*",
         r"<StorageArtifacts>/(configuration/)?policies/\*",
-        r"<StorageArtifacts>/(plans|logs)/\*-speculate-(\?){1,2}(/\*|/plan\.json|\.txt)",
-        r"<StorageArtifacts>/plans/\*-plan-(\?){1,2}/plan\.json",
+        r"<StorageArtifacts>/(plans|logs)/\*-speculate-(\?){1,2}(/\*|/(cluster-)?plan\.json|\.txt)",
+        r"<StorageArtifacts>/plans/\*-plan-(\?){1,2}/(cluster-)?plan\.json",
         r"<StorageArtifacts>/plans/\*/lock\.hcl",
+        r"<StorageArtifacts>/plans/\*-plan-(\?){1,2}/cluster\.json",
+        r"<StorageArtifacts>/clusters/\*",
+        r"<StorageArtifacts>/cluster-tasks/\*/(order|result)\.json",
+        r"<StorageArtifacts>/logs/\*-task-(\?){1,3}\.txt",
         r"<StorageArtifacts>/(replays|config-updates)/\*",
         r"<StorageArtifacts>/replays/\*/(order\.json|result\.json|commits\.bundle)",
         r"<StorageArtifacts>/logs/\*-replay-(\?){1,2}\.txt",
         r"arn:aws:states:REGION:ACCOUNT:execution:tidegate-(deploy|terraform|(pull-request|drift)(/Layers)?):\*",
         r"arn:aws:states:REGION:ACCOUNT:execution:tidegate-(config-update|promotion):\*",
+        r"arn:aws:states:REGION:ACCOUNT:execution:tidegate-cluster-(task|error|\*):\*",
+        r"arn:aws:states:REGION:ACCOUNT:(stateMachine:tidegate-cluster-(management|workload)-\*)",
+        r"arn:aws:states:REGION:ACCOUNT:(execution:tidegate-cluster-(management|workload)-\*:\*)",
+        r"arn:aws:secretsmanager:REGION:ACCOUNT:secret:tidegate/clusters/\*",
         r"arn:aws:scheduler:REGION:ACCOUNT:schedule/tidegate-drift/\*",
-        r"arn:aws:ecs:REGION:ACCOUNT:task-definition/tidegate-(plan|apply|speculate|replay):\*",
+        r"arn:aws:ecs:REGION:ACCOUNT:task-definition/tidegate-(plan|apply|speculate|replay|task):\*",
         r"arn:aws:ecs:REGION:ACCOUNT:task/<RunnersCluster>/\*",
         r"arn:aws:secretsmanager:REGION:ACCOUNT:secret:[\w/-]+-\?{6}",
     )
@@ -120,10 +129,13 @@ def test_every_function_and_task_has_a_role_of_its_own(template: dict[str, Any],
     used = [str(f["Role"]) for f in resources("AWS::Lambda::Function").values()]
     for task in resources("AWS::ECS::TaskDefinition").values():
         used += [str(task["TaskRoleArn"]), str(task["ExecutionRoleArn"])]
-    used += [str(machine["RoleArn"]) for machine in resources("AWS::StepFunctions::StateMachine").values()]
+    machines = resources("AWS::StepFunctions::StateMachine")
+    # The workflows of clusters differ in their states, not in what they may do.
+    used += [str(machine["RoleArn"]) for name, machine in machines.items() if not name.startswith("ClusterWorkflows")]
+    used += {str(machine["RoleArn"]) for name, machine in machines.items() if name.startswith("ClusterWorkflows")}
     assert not [role for role, count in Counter(used).items() if count > 1]
     assert len(roles(template)) == len(used) + len(
-        ["plan engine", "apply engine", "speculate engine", "flow log", "schedules"]
+        ["plan engine", "apply engine", "speculate engine", "task engine", "flow log", "schedules"]
     )
 
 
@@ -163,7 +175,10 @@ def test_the_terraform_machine_may_run_its_two_tasks_in_its_cluster(allowed: lis
     family = "arn:aws:ecs:REGION:ACCOUNT:task-definition/tidegate-"
     inside = "ecs:cluster ArnEquals <RunnersCluster>"
     assert machine["ecs:RunTask"] == {(f"{family}plan:*", inside), (f"{family}apply:*", inside)}
-    assert "states:StartExecution" not in machine
+    started = {on for on, _ in machine["states:StartExecution"]}
+    assert started == {
+        f"arn:aws:states:REGION:ACCOUNT:stateMachine:tidegate-cluster-{kind}-*" for kind in ("management", "workload")
+    }
 
 
 @pytest.mark.parametrize(("role", "name"), [("PullRequestRole", "pull-request"), ("DriftRole", "drift")])
@@ -247,7 +262,7 @@ def test_every_engine_is_denied_everything_of_the_installation_by_tag(template: 
         for p in permissions(template)
         if (p.effect, p.actions, p.resources, p.condition) == ("Deny", ("*",), ("*",), by_tag)
     }
-    assert denied == {f"Runners{kind}EngineRole" for kind in KINDS}
+    assert denied == {f"Runners{kind}EngineRole" for kind in (*KINDS, "Task")}
 
 
 def test_the_denials_fit_into_one_policy(template: dict[str, Any]):
@@ -266,6 +281,7 @@ def test_only_what_answers_tokens_may_answer_them(allowed: list[Permission]):
         "RunnersPlanTaskRole",
         "RunnersApplyTaskRole",
         "RunnersSpeculateTaskRole",
+        "RunnersTaskTaskRole",
         "RunnersReplayTaskRole",
     }
 

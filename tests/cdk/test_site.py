@@ -42,6 +42,8 @@ def networks(template: dict[str, Any]) -> set[str]:
     """Return what runners are started with, as text: subnets and whether they get an address."""
     found = set()
     for machine in of_type(template, "AWS::StepFunctions::StateMachine"):
+        if "DefinitionString" not in machine:
+            continue  # The workflows of clusters, which run no task themselves.
         values = machine["DefinitionSubstitutions"]
         definition = json.loads(machine["DefinitionString"])
         if any(state.get("Resource", "").startswith("arn:aws:states:::ecs:runTask") for _, state in states(definition)):
