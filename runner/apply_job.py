@@ -25,13 +25,27 @@ from tidegate.deploys.rules.workflow_rules import apply_problem
 from tidegate.plans.rules.plan import Artifact
 
 
-def run_apply(tools: Tools, preparation: Preparation, taken: TakenJob) -> dict[str, Any]:
+class Around:
+    """What is done around an apply: nothing, for a root module that is deployed by itself."""
+
+    def is_done(self, _engine: Engine) -> bool:
+        """Tell, once the engine is initialized, that there is nothing to apply: the plan was applied before."""
+        return False
+
+    def after(self, _engine: Engine) -> None:
+        """Act on what was applied, or had been."""
+
+
+_ALONE = Around()
+
+
+def run_apply(tools: Tools, preparation: Preparation, taken: TakenJob, around: Around = _ALONE) -> dict[str, Any]:
     """Run the steps of an apply job, and return the result for the state machine. Raise JobFault.
 
     Everything that fails before the engine starts to apply is a PlanAltered or an ApplyNotStarted: nothing was applied
     then. A failure after the apply is reported, and does not change the result.
     """
-    applying = _Applying(tools, preparation, taken)
+    applying = _Applying(tools, preparation, taken, around)
     try:
         steps = applying.prepare()
     except (PlanAltered, ApplyNotStarted):
@@ -66,10 +80,11 @@ class _Applying:
 
     _links: Background[dict[str, str] | None]
 
-    def __init__(self, tools: Tools, preparation: Preparation, taken: TakenJob) -> None:
-        self._tools, self._preparation, self._taken = tools, preparation, taken
+    def __init__(self, tools: Tools, preparation: Preparation, taken: TakenJob, around: Around) -> None:
+        self._tools, self._preparation, self._taken, self._around = tools, preparation, taken, around
         self._plan = tools.directory / "plan.tfplan"
-        self._quick = needs_no_init(taken.job.run.apply)
+        # The engine needs its backend for all but the apply of a plan's file.
+        self._quick = around is _ALONE and needs_no_init(taken.job.run.apply)
         self.started = False
         self.last_lines: str | None = None
 
@@ -115,6 +130,14 @@ class _Applying:
         if job.plan_file is not None and not self._quick:
             _check_unchanged(self._plan, job.plan_file)
         tools.interruption.check()
+        if not self._around.is_done(engine):
+            self._start(engine, step)
+        self._around.after(engine)
+        tools.log.end_line()
+        self.last_lines = last_lines(tools.log.path, tools.log.masker)
+
+    def _start(self, engine: Engine, step: WorkflowStep) -> None:
+        tools, job = self._tools, self._taken.job
         self.started = tools.interruption.applying = True
         try:
             engine.apply(self._plan, step.extra_args)
@@ -123,8 +146,6 @@ class _Applying:
             raise
         finally:
             tools.interruption.applying = False
-        tools.log.end_line()
-        self.last_lines = last_lines(tools.log.path, tools.log.masker)
 
 
 def with_init(run: RunSettings) -> tuple[WorkflowStep, ...]:

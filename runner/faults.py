@@ -6,6 +6,7 @@
     ├── EngineFailed      TerraformClientError  the engine itself exited with an error
     ├── EngineMissing     TerraformClientError  the engine's version that the configuration names was never released
     ├── StateWouldBeLost  TerraformClientError  the root keeps its state on the runner's disk, which goes with it
+    ├── ClusterPlanRefused TerraformClientError the workflow of a cluster cannot be constructed as it is declared
     ├── StepFailed        TerraformClientError  a program of the workflow failed, or a step cannot be run as it stands
     ├── CommitRefused     TerraformClientError  the commit has files that git refuses, or has no such root's directory
     ├── RoleRefused       TerraformClientError  the role that the root names is not allowed, or lets no runner in
@@ -16,6 +17,8 @@
     ├── TooLargeForLambda TooLargeForLambda     Lambda has too little time, memory or disk for a plan
     ├── PlanAltered       PlanAltered           the stored plan is not the reviewed one; nothing was applied
     ├── ApplyNotStarted   ApplyNotStarted       an apply failed before the engine was started; nothing was applied
+    ├── ClusterUnreachable  ClusterUnreachable  a cluster, or what makes it, does not answer: the task is tried again
+    ├── TaskFailed        TaskFailed            a task or hook of a cluster's workflow failed, or was refused
     └── Interrupted       Interrupted           the runner was told to stop
 """
 
@@ -59,6 +62,12 @@ class StateWouldBeLost(JobFault):
     error = "TerraformClientError"
 
 
+class ClusterPlanRefused(JobFault):
+    """The workflow of a cluster cannot be constructed, which the author must fix."""
+
+    error = "TerraformClientError"
+
+
 class StepFailed(JobFault):
     """A step of the workflow failed that is not the engine's, which the author must fix."""
 
@@ -92,6 +101,18 @@ class ApplyNotStarted(JobFault):
     """An apply job failed before the engine was started, so nothing was applied."""
 
     error = "ApplyNotStarted"
+
+
+class ClusterUnreachable(JobFault):
+    """A cluster, or what makes it, does not answer: a retry may succeed, as each task finds what it has done."""
+
+    error = "ClusterUnreachable"
+
+
+class TaskFailed(JobFault):
+    """A task or hook of a cluster's workflow failed, or was refused: a person must do what its message says."""
+
+    error = "TaskFailed"
 
 
 class Interrupted(JobFault):

@@ -29,6 +29,7 @@ from runner.web_identity import web_identity
 from runner.workspace import Git, addresses, check_out, git_environment
 from tidegate.aws.client import Aws
 from tidegate.aws.signing import Credentials
+from tidegate.deploys.rules.cluster import ProviderName
 from tidegate.deploys.rules.job import Job, JobKind, TakenJob
 from tidegate.vcs.git.environment import authorization
 
@@ -58,30 +59,46 @@ class Tools:
         return ProcessRunner(self.interruption, self.log.write, self.settings.stop_seconds)
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The root's directory in the checkout, and the environment of the engine and other programs there."""
+
+    root: Path
+    environ: dict[str, str]
+
+
 class Preparation:
     """Finds the engine and assumes its role while the job is dispatched and cloned."""
 
     def __init__(self, tools: Tools, job: Job) -> None:
         self._tools = tools
         self._job = job
-        self._engine = Background(self._find_engine)
+        self._engine = Background(self._find_engine) if _needs_engine(job) else None
         self._session = Background(self._assume_role)
         self._endpoint: CredentialsEndpoint | None = None
+        self._place: Place | None = None
+
+    def place(self, taken: TakenJob) -> Place:
+        """Check the commit out, once, and return the root's directory with the engine's environment."""
+        if self._place is None:
+            tools, job = self._tools, self._job
+            root = self.check_out(taken)
+            identity = self._identity(taken)
+            home = tools.directory / "home"
+            home.mkdir(exist_ok=True)
+            more = tools.settings.runner_variables
+            open_environ = _open(tools.environ, job, more)
+            environ = {**engine_environment(open_environ, home, identity, job.size, more), **_closed(job)}
+            self._place = Place(root, environ | region_environment(job.run.aws))
+        return self._place
 
     def engine(self, taken: TakenJob) -> tuple[Engine, str]:
         """Check the commit out and return the engine in the root's directory, and its version."""
-        tools, job = self._tools, self._job
-        root = self._check_out(taken)
-        identity = self._identity(taken)
-        installed = self._engine.result()
-        home = tools.directory / "home"
-        home.mkdir(exist_ok=True)
-        more = tools.settings.runner_variables
-        open_environ = _open(tools.environ, job, more)
-        environ = {**engine_environment(open_environ, home, identity, job.size, more), **_closed(job)}
-        environ |= region_environment(job.run.aws)
+        tools, job, place = self._tools, self._job, self.place(taken)
+        installed = (self._engine or Background(self._find_engine)).result()
         tools.log.say(f"{job.root.engine.name} {installed.version} in {job.root.dir}, commit {job.sha[:12]}")
-        return Engine(job.root.engine.name, installed.program, root, environ, tools.processes), installed.version
+        engine = Engine(job.root.engine.name, installed.program, place.root, place.environ, tools.processes)
+        return engine, installed.version
 
     @property
     def credentials_problem(self) -> str:
@@ -116,7 +133,11 @@ class Preparation:
         environ = git_environment(tools.environ, tools.directory, job, taken.clone_token)
         return Git(run, environ, tools.source, job.clone_url)
 
-    def _check_out(self, taken: TakenJob) -> Path:
+    def check_out(self, taken: TakenJob) -> Path:
+        """Check the commit out, merged if the job says so, and return the root's directory.
+
+        Raise CommitRefused, MergeFailed and RunnerFault.
+        """
         tools, job = self._tools, self._job
         if taken.clone_token:
             tools.log.masker.add([taken.clone_token, authorization(taken.clone_token)])
@@ -158,6 +179,11 @@ class Preparation:
         endpoint = self._endpoint = CredentialsEndpoint(session)
         tools.log.masker.add([endpoint.token])
         return {**endpoint.environment, **by_token}
+
+
+def _needs_engine(job: Job) -> bool:
+    """Tell whether a job runs the engine in any case: a cluster's only where that makes it."""
+    return job.run.cluster is None or job.run.cluster.provider is ProviderName.TERRAFORM
 
 
 def _open(environ: Mapping[str, str], job: Job, more: Collection[str]) -> Mapping[str, str]:

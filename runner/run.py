@@ -107,7 +107,7 @@ def _for_kind(settings: Settings, kind: JobKind) -> Settings:
 def _nobody_waits(tools: Tools, taken: TakenJob) -> None:
     """Stop, unless the engine applies: killing an apply would leave more unknown, not less."""
     if not tools.interruption.applying:
-        what = {JobKind.APPLY: "apply", JobKind.REPLAY: "replay"}.get(taken.job.kind, "plan")
+        what = {JobKind.APPLY: "apply", JobKind.REPLAY: "replay", JobKind.TASK: "task"}.get(taken.job.kind, "plan")
         tools.interruption.request(f"This {what} was cancelled or has expired.")
     else:
         tools.log.say("this apply's execution has ended; the apply continues to its end, and its log is kept")
@@ -118,15 +118,26 @@ def _run_of(kind: JobKind) -> Callable[[Tools, Preparation, TakenJob], dict[str,
         from runner.speculative_plan_job import run_speculative_plan  # noqa: PLC0415  # Deploys do not pay for its patterns.
 
         return run_speculative_plan
+    if kind is JobKind.TASK:
+        from runner.clusters.job import run_task  # noqa: PLC0415  # Only the image for clusters has what it needs.
+
+        return run_task
     return run_plan if kind is JobKind.PLAN else run_apply
 
 
 def _result(tools: Tools, preparation: Preparation | None, taken: TakenJob) -> dict[str, Any]:
+    run = _run_of(taken.job.kind)
+    if preparation and taken.job.run.cluster and taken.job.kind in {JobKind.PLAN, JobKind.SPECULATE}:
+        from runner.clusters.planning import plan_cluster  # noqa: PLC0415  # Other roots do without it.
+        from tidegate.clusters.rules.installed import from_text, installed_registrars  # noqa: PLC0415
+
+        registrars = installed_registrars(from_text(tools.settings.cluster_hooks))
+        return plan_cluster(tools, preparation, taken, run, registrars)
     if preparation is None:
         from runner.config_updates.job import run_replay  # noqa: PLC0415  # Deploys do without it.
 
         return run_replay(tools, taken)
-    return _run_of(taken.job.kind)(tools, preparation, taken)
+    return run(tools, preparation, taken)
 
 
 def _outcome(tools: Tools, preparation: Preparation | None, taken: TakenJob) -> dict[str, Any] | JobFault:

@@ -39,7 +39,9 @@ class Settings:
     ``secret_variables`` among them are masked. ``release_keys`` is a directory with ``terraform.asc`` and ``tofu.asc``;
     ``engine_cache`` is where downloaded engines are kept, None for the job's own directory. ``allow_local_state``
     allows roots whose state is lost with the runner. ``target_roles`` are those that roots may name. ``plan_seconds``
-    is the time limit of a plan on Lambda, 0 elsewhere. A replay has no ``engine_role``.
+    is the time limit of a plan on Lambda, 0 elsewhere. A replay has no ``engine_role``. The names of secrets with
+    kubeconfigs begin with ``cluster_secrets``; ``cluster_hooks`` are those of the installation, as JSON
+    (tidegate/clusters/rules/installed.py).
     """
 
     job: str
@@ -64,6 +66,8 @@ class Settings:
     allow_local_state: bool
     target_roles: AllowedRoles
     plan_seconds: float = 0.0
+    cluster_secrets: str = "tidegate/clusters"
+    cluster_hooks: str = ""
 
 
 def read_settings(environ: Mapping[str, str]) -> Settings:
@@ -97,6 +101,8 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
         allow_local_state=environ.get("TIDEGATE_ALLOW_LOCAL_STATE", "") == "true",
         target_roles=_roles(environ.get("TIDEGATE_TARGET_ROLES", "")),
         plan_seconds=_seconds(environ, "TIDEGATE_PLAN_SECONDS", 0.0),
+        cluster_secrets=environ.get("TIDEGATE_CLUSTER_SECRETS") or "tidegate/clusters",
+        cluster_hooks=environ.get("TIDEGATE_CLUSTER_HOOKS", ""),
     )
 
 

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 SPECULATION = ("base_sha", "fork_sha", "merges", "allowed_providers", "allowed_modules")
 #: Fields of a job that only what destroys has as it is planned, and the size of its runner.
 DESTRUCTION = ("destroy", "engine_version", "lock_file", "size")
+#: Fields of a job that only the plan of a cluster has.
+OF_CLUSTER = ("current", "begun", "management")
 REPOSITORY_TOP = Path(__file__).parents[2]
 
 
@@ -65,7 +67,7 @@ class Bench:
         engine = root.pop("engine", Engine())
         speculation = {name: root.pop(name) for name in SPECULATION if name in root}
         run, stack = root.pop("run", RunSettings()), root.pop("stack", DEFAULT_STACK)
-        destruction = {name: root.pop(name) for name in DESTRUCTION if name in root}
+        destruction = {name: root.pop(name) for name in (*DESTRUCTION, *OF_CLUSTER) if name in root}
         job = Job(
             id=f"network-{sha[:7]}-{kind}-1",
             deployment=f"network-{sha[:7]}",

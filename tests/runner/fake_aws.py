@@ -46,6 +46,9 @@ class FakeAws:
         self.tokens: list[str] = []
         self.identity = NOTHING
         self.gone: set[str] = set()
+        #: Kubeconfigs by the names of their secrets, and what EKS knows of clusters by their names.
+        self.secrets: dict[str, str] = {}
+        self.eks: dict[str, Json] = {}
         self.refuse: Callable[[str, str], Refusal | None] = lambda _service, _operation: None
         self.lose_answer_of = ""
         self.dispatch_on_start: tuple[str, str] | None = None
@@ -155,6 +158,12 @@ class FakeAws:
         item.pop("identity", None)
         return b"{}"
 
+    def _secretsmanager_GetSecretValue(self, body: bytes) -> bytes:
+        name = json.loads(body)["SecretId"]
+        if name not in self.secrets:
+            raise Refusal(400, "ResourceNotFoundException")
+        return json.dumps({"SecretString": self.secrets[name]}).encode()
+
     def _sts_AssumeRole(self, body: bytes) -> bytes:
         self.assumed.append(body.decode())
         return self._session()
@@ -206,7 +215,14 @@ def running_fake_aws() -> Iterator[FakeAws]:  # noqa: C901  # A server in a func
             self._object("PutObject", lambda key: fake.objects.__setitem__(key, body))
 
         def do_GET(self) -> None:
+            if self.path.startswith("/clusters/"):
+                described = fake.eks.get(self.path.removeprefix("/clusters/"))
+                self._answer(200 if described else 404, json.dumps({"cluster": described}).encode())
+                return
             self._object("GetObject", fake.objects.get)
+
+        def do_DELETE(self) -> None:
+            self._object("DeleteObject", lambda key: fake.objects.pop(key, None))
 
         def _object(self, operation: str, act: Callable[[str], bytes | None]) -> None:
             with fake.changed:

@@ -1,0 +1,141 @@
+"""EKS: how an API server is reached, and tokens for it, which are signed requests to STS."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import http.client
+import json
+import os
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlencode, urlsplit
+
+from runner.faults import ClusterUnreachable, TaskFailed
+from tidegate.aws.client import Aws, AwsError
+from tidegate.aws.credentials import NoCredentialsError, standard_source
+from tidegate.aws.signing import ALGORITHM, Credentials, Request, signed_headers
+
+#: The variable of the kubeconfig's command with the variables of its credentials, as JSON.
+ENVIRONMENT = "TIDEGATE_EKS_ENVIRONMENT"
+
+_EMPTY = hashlib.sha256(b"").hexdigest()
+#: Seconds that a signed request holds; EKS accepts the token that it is for 15 minutes.
+_SIGNED_SECONDS = 60
+_TOKEN_SECONDS = 14 * 60
+_TIMEOUT = 10.0
+_OK, _FORBIDDEN, _NOT_FOUND = 200, 403, 404
+
+
+@dataclass(frozen=True, slots=True)
+class EksCluster:
+    """An EKS cluster."""
+
+    region: str
+    account: str
+    name: str
+    domain: str = "amazonaws.com"
+
+    @classmethod
+    def from_arn(cls, arn: str) -> EksCluster:
+        """Return the cluster that an ARN names. Raise TaskFailed for what is none."""
+        parts = arn.split(":", 5)
+        if len(parts) != 6 or parts[2] != "eks" or not parts[5].startswith("cluster/"):  # noqa: PLR2004  # Parts of an ARN.
+            raise TaskFailed(
+                f"{arn[:200]!r} is not the ARN of an EKS cluster. Write arn:aws:eks:REGION:ACCOUNT:cluster/NAME."
+            )
+        domain = "amazonaws.com.cn" if parts[1] == "aws-cn" else "amazonaws.com"
+        return cls(parts[3], parts[4], parts[5].removeprefix("cluster/"), domain)
+
+
+def describe(cluster: EksCluster, environ: Mapping[str, str]) -> Mapping[str, Any] | None:
+    """Return what EKS knows of a cluster, None if there is none. Raise ClusterUnreachable or TaskFailed."""
+    endpoint = environ.get("AWS_ENDPOINT_URL_EKS") or environ.get("AWS_ENDPOINT_URL")
+    url = urlsplit(endpoint or f"https://eks.{cluster.region}.{cluster.domain}")
+    path = f"/clusters/{quote(cluster.name, safe='-_.~')}"
+    timestamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+    request = Request("GET", path, "", {"host": url.netloc}, _EMPTY)
+    headers = signed_headers(request, _credentials(environ), cluster.region, "eks", timestamp)
+    kind = http.client.HTTPSConnection if url.scheme == "https" else http.client.HTTPConnection
+    connection = kind(url.netloc, timeout=_TIMEOUT)
+    try:
+        connection.request("GET", path, headers=headers)
+        answer = connection.getresponse()
+        text = answer.read()
+    except (OSError, http.client.HTTPException) as error:
+        raise ClusterUnreachable(f"EKS does not answer about the cluster {cluster.name}: {error}.") from error
+    finally:
+        connection.close()
+    if answer.status == _OK:
+        described: Mapping[str, Any] = json.loads(text)["cluster"]
+        return described
+    if answer.status == _NOT_FOUND:
+        return None
+    told = (
+        f"EKS cannot describe the cluster {cluster.name}: HTTP {answer.status}: {text[:300].decode(errors='replace')}"
+    )
+    if answer.status == _FORBIDDEN:
+        raise TaskFailed(f"{told} Allow eks:DescribeCluster for the role that applies.")
+    raise ClusterUnreachable(told)
+
+
+def token(cluster: EksCluster, environ: Mapping[str, str]) -> str:
+    """Return a token for a cluster's API server: whoever has the credentials asks STS who it is."""
+    timestamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+    url = presigned(cluster, _credentials(environ), timestamp)
+    return "k8s-aws-v1." + base64.urlsafe_b64encode(url.encode()).decode().rstrip("=")
+
+
+def presigned(cluster: EksCluster, credentials: Credentials, timestamp: str) -> str:
+    """Return the address of GetCallerIdentity, signed in its query for one cluster."""
+    host = f"sts.{cluster.region}.{cluster.domain}"
+    scope = f"{timestamp[:8]}/{cluster.region}/sts/aws4_request"
+    query = {
+        "Action": "GetCallerIdentity",
+        "Version": "2011-06-15",
+        "X-Amz-Algorithm": ALGORITHM,
+        "X-Amz-Credential": f"{credentials.access_key}/{scope}",
+        "X-Amz-Date": timestamp,
+        "X-Amz-Expires": str(_SIGNED_SECONDS),
+        "X-Amz-SignedHeaders": "host;x-k8s-aws-id",
+    }
+    if credentials.session_token:
+        query["X-Amz-Security-Token"] = credentials.session_token
+    text = urlencode(sorted(query.items()), quote_via=quote, safe="-_.~")
+    canonical = f"GET\n/\n{text}\nhost:{host}\nx-k8s-aws-id:{cluster.name}\n\nhost;x-k8s-aws-id\n{_EMPTY}"
+    to_sign = "\n".join([ALGORITHM, timestamp, scope, hashlib.sha256(canonical.encode()).hexdigest()])
+    key = f"AWS4{credentials.secret_key}".encode()
+    for part in scope.split("/"):
+        key = hmac.digest(key, part.encode(), "sha256")
+    return f"https://{host}/?{text}&X-Amz-Signature={hmac.digest(key, to_sign.encode(), 'sha256').hex()}"
+
+
+def credential(arn: str, environ: Mapping[str, str]) -> str:
+    """Return what a kubeconfig's command prints: a token, and until when it holds."""
+    ends = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + _TOKEN_SECONDS))
+    status = {"token": token(EksCluster.from_arn(arn), environ), "expirationTimestamp": ends}
+    return json.dumps(
+        {"apiVersion": "client.authentication.k8s.io/v1beta1", "kind": "ExecCredential", "status": status}
+    )
+
+
+def login_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables for a kubeconfig's command, from those of the engine."""
+    passed = {name: text for name, text in environ.items() if name.startswith("AWS_")}
+    return {ENVIRONMENT: json.dumps(passed), "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONSAFEPATH": "1"}
+
+
+def _credentials(environ: Mapping[str, str]) -> Credentials:
+    role, file = environ.get("AWS_ROLE_ARN"), environ.get("AWS_WEB_IDENTITY_TOKEN_FILE")
+    try:
+        if role and file:
+            said = Path(file).read_text(encoding="utf-8")
+            return Aws(environ).assume_role_with_web_identity(role, "tidegate-eks", said)
+        return standard_source(environ).get()
+    except (NoCredentialsError, AwsError, OSError) as error:
+        raise TaskFailed(f"There are no AWS credentials for EKS: {error}.") from error

@@ -1,0 +1,154 @@
+"""The provider ``command``: a program of the repository for each task.
+
+Its section of the cluster's file: ``tasks: {TASK: [ARGUMENT, ...]}`` what to run for a task, and ``probes:`` likewise,
+which exits with 0 if the task's effect is there, and 1 if it is not. Other exit codes are failures, 75 says that
+something does not answer. There is no shell. Programs run in the directory of the cluster's file, with the variables of
+runner/clusters/work.py; those that make a cluster write how to reach it to ``TIDEGATE_VALUES``, as
+``management-cluster=eks:ARN`` or ``management-cluster=secret:NAME``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from runner.clusters.providers.options import mapping, refuse_unknown, wrong
+from runner.clusters.providers.protocol import Plain, Status
+from runner.clusters.values import Values, read_values
+from runner.clusters.work import Work
+from runner.faults import TaskFailed
+from tidegate.clusters.rules.context import Access, ClusterReference, Key, reference_from
+from tidegate.clusters.rules.plan import VersionChange
+
+_OPTIONS = ("tasks", "probes")
+_RESOURCES = "install-resources"
+_ABSENT = 1
+
+
+class Command(Plain):
+    """See the module."""
+
+    def __init__(self, work: Work) -> None:
+        self._work = work
+
+    def validate(self) -> None:
+        work = self._work
+        refuse_unknown(work, work.options, _OPTIONS)
+        known = (*(each.task for each in work.plan.steps), _RESOURCES, *_OF_ALL)
+        for option in _OPTIONS:
+            for task in mapping(work, option):
+                refuse_unknown(work, {task: None}, tuple(dict.fromkeys(known)), f"provider.{option}")
+                self._argv(option, task)
+        for step in work.plan.steps:
+            if step.due and _makes_or_ends(step.task) and not self._argv("tasks", step.task):
+                raise wrong(work, f"provider.tasks.{step.task} is missing: say what to run for it")
+        self._run("validate")
+
+    def status(self, key: Key) -> Status:
+        """Run the probe of the task, which knows: without one, nothing is known to be there."""
+        found = self._probed()
+        if self._work.order.task.startswith("delete-"):
+            return Status(None, gone=found)
+        there = self._work.reference(key) or self._known(key)
+        return Status(there if found else None, ready=found, observed=self._work.plan.spec_hash if found else "")
+
+    def create(self, key: Key) -> ClusterReference:
+        values = self._run(self._work.order.task)
+        return _reference(values, key, self._work)
+
+    def upgrade(self, _key: Key) -> None:
+        self._run(self._work.order.task)
+
+    def delete(self, _key: Key) -> None:
+        self._run(self._work.order.task)
+
+    def install(self, _key: Key) -> tuple[VersionChange, ...]:
+        if not self._probed():
+            self._run(self._work.order.task)
+        return ()
+
+    def install_resources(self, _key: Key) -> None:
+        self._run(_RESOURCES)
+
+    def move(self, _source: Key, _target: Key) -> bool:
+        """A tool may move its objects itself: then it has a program for the task."""
+        if not self._argv("tasks", self._work.order.task):
+            return False
+        if not self._probed():
+            self._run(self._work.order.task)
+        return True
+
+    def _probed(self) -> bool:
+        work, task = self._work, self._work.order.task
+        argv = self._argv("probes", task)
+        if not argv:
+            return False
+        what = f"The probe of {task}"
+        file = work.tools.directory / "probed"
+        file.unlink(missing_ok=True)
+        code = work.run(argv, what, self._seconds, work.environ(file))
+        if code not in {0, _ABSENT}:
+            raise TaskFailed(f"{what} failed with exit code {code}: 0 says that its effect is there, 1 that it is not.")
+        return code == 0
+
+    def _known(self, key: Key) -> ClusterReference | None:
+        """Return what a probe has written, or the last workflow has recorded."""
+        values = read_values(self._work.tools.directory / "probed", "The probe")
+        if key in values:
+            return _reference(values, key, self._work)
+        recorded = self._work.order.current.reference if self._work.order.current else ""
+        return reference_from(recorded) if recorded and key is self._work.own_key else None
+
+    def _run(self, task: str) -> Values:
+        argv = self._argv("tasks", task)
+        return self._work.command(argv, f"The command of {task}", self._seconds) if argv else {}
+
+    def _argv(self, option: str, task: str) -> list[str]:
+        said = mapping(self._work, option).get(task)
+        if said is None:
+            return []
+        if not isinstance(said, list) or not said or not all(isinstance(word, str) and word for word in said):
+            raise wrong(
+                self._work, f"provider.{option}.{task} is no list of words: write the program and its arguments"
+            )
+        return said
+
+    @property
+    def _seconds(self) -> float:
+        step = next((each for each in self._work.plan.steps if each.task == self._work.order.task), None)
+        return float(step.seconds) if step else self._work.tools.settings.program_seconds
+
+
+#: Tasks of workflows of other operations: one file serves all of them.
+_OF_ALL = (
+    "validate",
+    "create-bootstrap-cluster",
+    "install-bootstrap-components",
+    "create-management-cluster",
+    "create-workload-cluster",
+    "install-management-components",
+    "upgrade-management-components",
+    "pivot-to-management",
+    "pivot-to-bootstrap",
+    "upgrade-cluster",
+    "delete-bootstrap-cluster",
+    "delete-management-cluster",
+    "delete-workload-cluster",
+)
+
+
+def _makes_or_ends(task: str) -> bool:
+    return task == "upgrade-cluster" or (task.startswith(("create-", "delete-")) and task.endswith("-cluster"))
+
+
+def _reference(values: Values, key: Key, work: Work) -> ClusterReference:
+    """Return the reference that a command has written as ``eks:ARN`` or ``secret:NAME``."""
+    access, colon, place = values.get(key, "").partition(":")
+    if not colon or access not in _ACCESSES or not place:
+        raise TaskFailed(
+            f"The command of {work.order.task} did not say how to reach the cluster: write {key}=eks:ARN or "
+            f"{key}=secret:NAME to the file that TIDEGATE_VALUES names."
+        )
+    return ClusterReference(work.name if key is work.own_key else f"{work.name}-{key}", _ACCESSES[access], place)
+
+
+_ACCESSES: Mapping[str, Access] = {"eks": Access.EKS, "secret": Access.SECRET}

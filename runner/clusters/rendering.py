@@ -1,0 +1,131 @@
+"""From a component to its objects: files of manifests, a kustomization, or a Helm chart."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from runner.clusters.api import Api
+from runner.clusters.objects import Identity, Object, annotations_of, identity
+from runner.clusters.work import Work
+from runner.faults import TaskFailed
+from tidegate.deploys.rules.cluster import ComponentForm, DeclaredComponent
+
+#: Seconds for kubectl or helm to render: they read files.
+_RENDER_SECONDS = 120.0
+_MOST_BYTES = 64 << 20
+#: The annotation of what Helm itself would run around an installation.
+_HOOK = "helm.sh/hook"
+_ENDINGS = frozenset({".yaml", ".yml", ".json"})
+
+
+def render(work: Work, component: DeclaredComponent, version: str) -> list[Object]:
+    """Return a component's objects, as the commit has them. ``version`` is the cluster's, for charts.
+
+    Raise TaskFailed for a component that cannot be rendered.
+    """
+    place = work.path(component.path)
+    if component.form is ComponentForm.MANIFESTS:
+        texts: Iterable[tuple[str, bytes]] = _manifests(work, component, place)
+    elif component.form is ComponentForm.KUSTOMIZATION:
+        texts = [(component.path, _output(work, component, ["kubectl", "kustomize", str(place)]))]
+    else:
+        texts = [(component.path, _output(work, component, _helm(work, component, place, version)))]
+    found = [each for name, text in texts for each in _parsed(component, name, text)]
+    for each in found:
+        if _HOOK in annotations_of(each):
+            raise _wrong(
+                component,
+                f"has the chart's hook {identity(each)}, whose order would be lost. Turn it off by a value of the "
+                "chart, or do what it does in a hook of the workflow",
+            )
+    return found
+
+
+def _manifests(work: Work, component: DeclaredComponent, place: Path) -> list[tuple[str, bytes]]:
+    files = [place] if place.is_file() else sorted(each for each in place.rglob("*") if each.suffix in _ENDINGS)
+    names = [str(each.relative_to(work.tools.source.resolve())) for each in files]
+    found = [(name, work.path(name)) for name in names]  # A link may lead out of the repository.
+    if not found:
+        raise _wrong(component, "has no file of YAML or JSON")
+    return [(name, file.read_bytes()) for name, file in found if file.is_file()]
+
+
+def _helm(work: Work, component: DeclaredComponent, place: Path, version: str) -> list[str]:
+    values = ["--values", str(work.path(component.values))] if component.values else []
+    namespace = ["--namespace", component.namespace] if component.namespace else []
+    known = ["--kube-version", version] if version else []
+    return [
+        "helm",
+        "template",
+        component.name,
+        str(place),
+        "--include-crds",
+        "--skip-tests",
+        *namespace,
+        *values,
+        *known,
+    ]
+
+
+def _output(work: Work, component: DeclaredComponent, argv: list[str]) -> bytes:
+    printed = io.BytesIO()
+
+    def keep(block: bytes) -> None:
+        if printed.tell() <= _MOST_BYTES:
+            printed.write(block)
+
+    what = f"{argv[0]} for the component {component.name}"
+    work.say(what)
+    try:
+        code = work.tools.processes.run_program(argv, work.tools.source, work.place.environ, _RENDER_SECONDS, keep)
+    except OSError as error:
+        raise TaskFailed(f"{what} failed to start: {error}. The runner's image for clusters has it.") from error
+    work.tools.log.end_line()
+    work.tools.interruption.check()
+    if code:
+        raise _wrong(component, f"cannot be rendered: {argv[0]} failed with exit code {code}, see the log")
+    if printed.tell() > _MOST_BYTES:
+        raise _wrong(component, f"has more than {_MOST_BYTES >> 20} MB")
+    return printed.getvalue()
+
+
+def _parsed(component: DeclaredComponent, name: str, text: bytes) -> list[Object]:
+    import yaml  # noqa: PLC0415  # Only the image for clusters has it.
+
+    try:
+        documents = list(yaml.load_all(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
+    except (yaml.YAMLError, ValueError) as error:
+        raise _wrong(component, f"has no YAML in {name}: {error}") from error
+    return [found for each in documents if each is not None for found in _objects(component, name, each)]
+
+
+def _objects(component: DeclaredComponent, name: str, document: Any) -> list[Object]:
+    if isinstance(document, dict) and str(document.get("kind", "")).endswith("List") and "items" in document:
+        return [found for each in document["items"] or () for found in _objects(component, name, each)]
+    try:
+        of = identity(document)
+    except (KeyError, TypeError) as error:
+        raise _wrong(component, f"has something in {name} that is no object: it lacks {error}") from error
+    if not all(isinstance(part, str) for part in of):
+        raise _wrong(component, f"has an object in {name} whose kind or name is no text")
+    return [document]
+
+
+def placed(api: Api, component: DeclaredComponent, found: Object) -> Object:
+    """Return an object in its namespace: that of the component, where it says none."""
+    of = identity(found)
+    if of.namespace or not _is_namespaced(api, of):
+        return found
+    metadata = {**found["metadata"], "namespace": component.namespace or "default"}
+    return {**found, "metadata": metadata}
+
+
+def _is_namespaced(api: Api, of: Identity) -> bool:
+    return api.is_namespaced(of.api_version, of.kind)
+
+
+def _wrong(component: DeclaredComponent, why: str) -> TaskFailed:
+    return TaskFailed(f"The component {component.name} ({component.path}) {why}.")

@@ -1,0 +1,140 @@
+"""Commands of the repository: tasks of the provider ``command``, and hooks."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from runner.clusters.values import read_values
+from runner.faults import ClusterUnreachable, TaskFailed
+from tidegate.deploys.rules.cluster import ClusterKind, DeclaredCluster, DeclaredHook, HookPoint, ProviderName
+
+SPEC = "network/cluster.yaml"
+CREATE = "create-workload-cluster"
+SHOP = DeclaredCluster("shop", ClusterKind.WORKLOAD, ProviderName.COMMAND, SPEC)
+
+
+def spec(create='[sh, -c, "echo workload-cluster=secret:shop > $TIDEGATE_VALUES"]', more=""):
+    return f'kubernetes: "1.33"\nprovider:\n  tasks:\n    {CREATE}: {create}\n{more}'
+
+
+@pytest.fixture
+def shop(workflows):
+    def make(*, hook=None, **files):
+        declared = replace(SHOP, hooks=(hook,) if hook else ())
+        made = workflows(declared, {SPEC: spec(), **files})
+        made.plan()
+        return made
+
+    return make
+
+
+@pytest.fixture
+def unasked(monkeypatch):
+    """Let no API server be asked for its version: there is none."""
+    monkeypatch.setattr("runner.clusters.api.Api.version", lambda _: "v1.33.0")
+
+
+@pytest.mark.parametrize(
+    ("command", "fault", "part"),
+    [
+        ("[sh, -c, exit 75]", ClusterUnreachable, "75"),
+        ("[sh, -c, exit 3]", TaskFailed, "exit code 3"),
+        ("[sh, -c, kill -9 $$]", TaskFailed, "SIGKILL"),
+        ("[./no-such-program]", TaskFailed, "failed to start"),
+        ('["true"]', TaskFailed, "how to reach"),
+        ('[sh, -c, "echo nonsense > $TIDEGATE_VALUES"]', TaskFailed, "no ="),
+        ("just text", TaskFailed, "list of words"),
+    ],
+)
+def test_how_a_command_ends_is_how_its_task_ends(shop, command, fault, part):
+    made = shop(**{SPEC: spec(command)})
+    with pytest.raises(fault, match=part):
+        made.run(CREATE)
+
+
+def test_a_workflow_whose_tasks_have_no_command_is_refused_at_its_beginning(shop):
+    with pytest.raises(TaskFailed, match=CREATE):
+        shop(**{SPEC: 'kubernetes: "1.33"\nprovider: {tasks: {}}\n'}).run("validate")
+
+
+def test_a_misspelt_task_is_refused_with_the_nearest(shop):
+    with pytest.raises(TaskFailed, match=CREATE):
+        shop(**{SPEC: spec() + '    create-workload-clustr: ["true"]\n'}).run("validate")
+
+
+def test_a_probe_that_fails_is_no_answer(shop):
+    made = shop(**{SPEC: spec(more=f"  probes:\n    {CREATE}: [sh, -c, exit 2]\n")})
+    with pytest.raises(TaskFailed, match="exit code 2"):
+        made.run(CREATE)
+
+
+def test_a_hook_has_the_context_and_the_clusters_and_returns_values(shop, aws, unasked):
+    login = {
+        "current-context": "x",
+        "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
+        "clusters": [{"name": "c", "cluster": {"server": "https://127.0.0.1:1"}}],
+        "users": [{"name": "u", "user": {"token": "very-secret-token"}}],
+    }
+    aws.secrets["tidegate/clusters/acme/infra/shop"] = json.dumps(login)
+    script = (
+        'stat -c %a "$KUBECONFIG"; cat "$KUBECONFIG" "$TIDEGATE_CONTEXT"\n'
+        'echo "$TIDEGATE_CLUSTER $TIDEGATE_OPERATION $TIDEGATE_HOOK $TIDEGATE_FENCE ${AWS_SECRET_ACCESS_KEY-none}"\n'
+        'test "$KUBECONFIG" = "$TIDEGATE_KUBECONFIG_WORKLOAD" && echo "answer=42" > "$TIDEGATE_VALUES"\n'
+    )
+    made = shop(hook=DeclaredHook("look", HookPoint.AFTER, CREATE, ("sh", "look.sh")), **{"network/look.sh": script})
+    made.run(CREATE)
+    [hook] = [each for step in made.planned.steps for each in step.after if each.name == "look"]
+    result = made.run(CREATE, hook=hook)
+    assert result.values == (("answer", "42"),)
+    assert "600\n" in made.log
+    assert "shop create look 1 none" in made.log
+    assert "very-secret-token" not in made.log
+
+
+def test_a_repository_cannot_name_the_secret_of_another(shop):
+    made = shop(**{SPEC: spec('[sh, -c, "echo workload-cluster=secret:../../other > $TIDEGATE_VALUES"]')})
+    with pytest.raises(TaskFailed, match="no name of a secret"):
+        made.run(CREATE)
+
+
+def test_an_order_or_plan_that_was_changed_runs_nothing(shop, aws, monkeypatch):
+    made = shop()
+    store = made._store
+
+    def altered(key, content):
+        artifact = store(key, content)
+        aws.objects[key] = content.replace(b"shop", b"chop")
+        return artifact
+
+    monkeypatch.setattr(made, "_store", altered)
+    with pytest.raises(Exception, match="was changed"):
+        made.run(CREATE)
+    monkeypatch.undo()
+    aws.objects[made._apply.plan_file.key] += b" "
+    with pytest.raises(Exception, match="was changed"):
+        made.run(CREATE)
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("", {}),
+        ("a=1\nb-c = x=y \n\n", {"a": "1", "b-c": "x=y"}),
+        ('{"a": "1", "b": {"c": [1]}}', {"a": "1", "b": '{"c":[1]}'}),
+    ],
+)
+def test_values_are_lines_or_json(tmp_path, text, values):
+    file = tmp_path / "values"
+    file.write_text(text)
+    assert read_values(file, "It") == values
+
+
+@pytest.mark.parametrize("text", ["a", "A=1", '{"a": ', "[1]", "a=" + "x" * 70_000])
+def test_unusable_values_are_refused(tmp_path, text):
+    file = tmp_path / "values"
+    file.write_text(text)
+    with pytest.raises(TaskFailed):
+        read_values(file, "It")
