@@ -7,7 +7,7 @@ PORT ?=
 PREFIX ?= $(TIDEGATE_PREFIX)
 CONTEXT := $(if $(PREFIX),-c prefix=$(PREFIX))
 
-.PHONY: help setup demo up lint statelint test test-nightly mutants soak soak-mutants bench sbom base-images synth checkov layers docs site pictures doctor deploy
+.PHONY: help setup demo up lint statelint test test-nightly mutants soak soak-mutants bench sbom base-images kubernetes synth checkov layers docs site pictures doctor deploy
 
 VENV := .venv
 PYTHON := $(VENV)/bin/python
@@ -33,7 +33,7 @@ $(SYNCED): uv.lock pyproject.toml | $(filter .uv/%,$(UV))
 
 setup: $(SYNCED) ## Install the locked environment into .venv
 
-demo: setup ## A merge and a pull request, planned, reviewed and applied on this machine, followed on screen (ACT=updates: images from CI to production)
+demo: setup ## A merge and a pull request, planned, reviewed and applied on this machine, followed on screen (ACT=updates: images from CI to production; ACT=clusters: an upgrade that fails and is resumed)
 	$(PYTHON) -m tidegate_local.demo $(if $(ACT),--act $(ACT))
 
 up: setup ## The local cloud, kept running for you (PORT= for another port)
@@ -50,13 +50,9 @@ lint: setup ## ruff, mypy --strict, statelint, asl-validator, cdk-nag and cfn-li
 statelint: setup
 	@# statelint knows neither the label of a distributed Map nor a time that is an expression, which AWS allows: it checks
 	@# copies without them.
-	@mkdir -p build/statelint
-	for file in stepfunctions/*.asl.yaml; do \
-	  $(PYTHON) -m stepfunctions.render $$file > build/statelint/whole.json && \
-	  sed -e '/"Label": /d' -e 's/Seconds": "{%.*%}"/Seconds": 3600/' build/statelint/whole.json \
-	    > build/statelint/$$(basename $$file .asl.yaml).json || exit 1; \
-	done
-	rm build/statelint/whole.json
+	rm -rf build/statelint && mkdir -p build/statelint
+	$(PYTHON) -m stepfunctions.render build/statelint
+	sed -i.bak -e '/"Label": /d' -e 's/Seconds": "{%.*%}"/Seconds": 3600/' build/statelint/*.json
 	$(BIN)/statelint --eval-jsonata build/statelint/*.json
 
 test: setup ## The test suite, in parallel; unit and contract tests must cover rules and verbs, branches too
@@ -89,25 +85,33 @@ sbom: setup ## Write what is deployed of others as a software bill of materials:
 base-images: ## The digests that the images' tags have today, to compare with those in the Dockerfiles
 	@python3 .ci/base-images
 
+kubernetes: setup ## Build real Kubernetes API servers for tests from Debian's sources, once for a machine, into ~/.cache/tidegate
+	$(PYTHON) -m tests.kubernetes.build
+
 synth: setup sbom ## Write the CloudFormation template to cdk.out (PREFIX= for another installation)
 	$(if $(PREFIX),CDK_CONTEXT_JSON='{"prefix": "$(PREFIX)"}') $(PYTHON) tidegate_cdk/app.py
 
 checkov: synth ## What checkov finds in the template besides what tidegate_cdk/checkov.yaml says (not in CI: it brings its own boto3)
 	$(UV) tool run checkov@3.3.30 --config-file tidegate_cdk/checkov.yaml --file cdk.out/*.template.json
 
-layers: setup ## Export the locked requirements of the layer, of root discovery and of policies
+layers: setup ## Export the locked requirements of the layer, of root discovery, of policies and of runners
 	$(UV) export --frozen --quiet --only-group layer --no-emit-project --no-header --no-annotate \
 	  --format requirements-txt --output-file layers/deps/requirements.txt
 	$(UV) export --frozen --quiet --only-group discovery --no-emit-project --no-header --no-annotate \
 	  --format requirements-txt --output-file functions/discover_roots/requirements.txt
 	$(UV) export --frozen --quiet --only-group policies --no-emit-project --no-header --no-annotate \
 	  --format requirements-txt --output-file functions/check_policies/requirements.txt
+	$(UV) export --frozen --quiet --only-group runner --no-emit-project --no-header --no-annotate \
+	  --format requirements-txt --output-file runner/requirements.txt
+	$(UV) export --frozen --quiet --only-group clusters --no-emit-project --no-header --no-annotate \
+	  --format requirements-txt --output-file runner/clusters/requirements.txt
 	$(UV) export --frozen --quiet --only-group uv --no-emit-project --no-header --no-annotate \
 	  --format requirements-txt --output-file .ci/uv.txt
 
-docs: setup ## Generate docs/decisions/README.md, docs/permissions.md, docs/costs.md, stepfunctions/README.md, the picture of features, the commands in docs/cli.md, keys and schema of tidegate.yaml
+docs: setup ## Generate docs/decisions/README.md, docs/permissions.md, docs/costs.md, stepfunctions/README.md, the picture of features, the tasks in docs/clusters.md, the commands in docs/cli.md, keys and schema of tidegate.yaml
 	$(PYTHON) -m docs.features
 	$(PYTHON) -m docs.decision_index
+	$(PYTHON) -m docs.cluster_tasks
 	$(PYTHON) -m tidegate_cdk.permissions
 	$(PYTHON) -m tidegate_cdk.costs
 	$(PYTHON) -m stepfunctions.describe
