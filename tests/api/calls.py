@@ -7,6 +7,7 @@ from dataclasses import replace
 from tests.api.scenario import Client
 from tests.builders import REPOSITORY, any_drift, any_job, any_pull_request, any_pull_request_record, deployment_in
 from tests.instants import utc
+from tests.unit.clusters.cluster_scenario import ClusterScenario
 from tests.unit.config_updates.verbs import APP_SHA, CONFIGURATION, HEAD, OTHER_SHA, images_of
 from tidegate.config.model.file import FILE
 from tidegate.config_updates.announce import announce_images
@@ -72,6 +73,21 @@ CALLS = {
     },
     "GET /config-updates/<owner>/<name>": "/config-updates/{repository}",
     "POST /config-updates/<owner>/<name>/act": ("/config-updates/{repository}/act", {"action": "pause"}),
+    **{
+        f"{method} {before}/clusters/<owner>/<name>{route}": path if body is None else (path, body)
+        for before in ("/api/v1", "")
+        for method, route, path, body in (
+            ("GET", "", f"{before}/clusters/{{repository}}", None),
+            ("GET", "/<cluster>", f"{before}/clusters/{{repository}}/fleet", None),
+            ("POST", "/<cluster>/resume", f"{before}/clusters/{{repository}}/fleet/resume", {}),
+            (
+                "POST",
+                "/<cluster>/release",
+                f"{before}/clusters/{{repository}}/fleet/release",
+                {"reason": "It is hopeless.", **({} if before else {"confirm": "yes"})},
+            ),
+        )
+    },
     "GET /": "/",
     "GET /login": "/login",
     "GET /login/callback": "/login/callback",
@@ -109,6 +125,7 @@ def prepare(wires, repository=REPOSITORY):
     request = Delivery("request-1", "manual", {"repository": repository, "roots": []}, utc("2026-01-01"))
     wires.deliveries.store(request)
     entry = config_repository(wires, repository)
+    failed_cluster(wires, repository)
     return {
         "entry": entry,
         "repository": repository,
@@ -126,6 +143,13 @@ def config_repository(wires, repository=REPOSITORY):
     wires.config_branches.files[HEAD, "images/staging.json"] = b"{}"
     made = announce_images(wires.ports, repository, "shop", OTHER_SHA, images_of(OTHER_SHA), sequence=1, by="developer")
     return made.entry.id
+
+
+def failed_cluster(wires, repository=REPOSITORY):
+    """Store a cluster whose upgrade has failed, with something that it holds."""
+    cluster = ClusterScenario(repository=repository, ports=wires.ports)
+    cluster.failed_at("upgrade-cluster")
+    return cluster
 
 
 def call(client, route, names):

@@ -28,6 +28,7 @@ def _scenario():
 WIRES, NAMES = _scenario()
 SCHEMA = schemathesis.openapi.from_wsgi("/api/v1/openapi.json", wsgi(WIRES))
 UPDATES = "/api/v1/config-updates/{owner}/{name}"
+CLUSTERS = "/api/v1/clusters/{owner}/{name}"
 ONLY = examples(40, suppress_health_check=list(HealthCheck))
 
 
@@ -87,6 +88,10 @@ def test_the_description_is_public_and_names_each_answer():
         "/api/v1/requests/{id}",
         "/api/v1/jobs/{id}",
         "/api/v1/jobs/{id}/log",
+        CLUSTERS,
+        f"{CLUSTERS}/{{cluster}}",
+        f"{CLUSTERS}/{{cluster}}/resume",
+        f"{CLUSTERS}/{{cluster}}/release",
         f"{UPDATES}/queue",
         f"{UPDATES}/queue/pause",
         f"{UPDATES}/queue/resume",

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 from playwright.sync_api import expect
 
+from tests.api.calls import failed_cluster
 from tests.browser.site import CHROMIUM
 from tests.builders import PLAN_TEXT, REPOSITORY, amended, any_deployment, any_job, any_lock, any_queue, deployment_in
 from tidegate.changes.rules.waits import Waits
@@ -245,6 +246,33 @@ def test_a_picture_stays_scrolled_while_the_page_keeps_itself_up_to_date(site, v
     site.wires.deployments.save(made[1].moved(State.AWAITING_REVIEW, made[1].changed_at))
     expect(page.locator("#stack-2")).to_contain_text("Waiting for review")
     assert page.locator(".picture").evaluate("one => one.scrollLeft") == 200
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_picture_of_a_workflow_fits_its_screen_and_leads_to_its_tasks(site, visit, width, scheme):
+    failed_cluster(site.wires)
+    page = visit(f"/clusters/{REPOSITORY}/fleet", viewport={"width": width, "height": 740}, color_scheme=scheme)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.locator(".picture").evaluate("one => one.scrollWidth <= one.clientWidth")
+    page.get_by_role("link", name="delete-backup: Not reached").click()
+    expect(page.locator("#task-delete-backup")).to_be_in_viewport()
+    colours = {
+        page.locator(f".graph .{tone} rect").first.evaluate("one => getComputedStyle(one).fill")
+        for tone in ("good", "bad", "quiet")
+    }
+    assert len(colours) == 3
+
+
+def test_without_scripts_a_failed_workflow_is_given_up(site, visit):
+    cluster = failed_cluster(site.wires)
+    page = visit(f"/clusters/{REPOSITORY}/fleet", java_script_enabled=False)
+    page.get_by_text("Give up the workflow").click()
+    page.get_by_label("Reason").fill("It is hopeless.")
+    page.get_by_label("I understand").check()
+    page.get_by_role("button", name="Release").click()
+    expect(page.get_by_role("status")).to_contain_text("is being given back")
+    assert cluster.record.run.gives_up
 
 
 def test_the_last_lines_are_shown_from_their_end(site, visit):

@@ -9,17 +9,26 @@ import pytest
 
 from tests.builders import NOW, any_lock, any_review, deployment_in
 from tests.instants import utc
+from tests.unit.clusters.cluster_scenario import MANAGEMENT
 from tidegate.changes.rules.waits import Waits
 from tidegate.deploys.rules.freeze import Freeze, Hold, missing
 from tidegate.deploys.rules.review_rule import ReviewRule
 from tidegate.deploys.rules.state import State
 from tidegate.deploys.rules.waiting import Approval, Gate
-from tidegate.deploys.rules.workflow import STEP_FAILED
-from tidegate.deploys.texts.presentation import Mark, PendingDependency, QueuePosition, View, WaitedFor
+from tidegate.deploys.rules.workflow import STEP_FAILED, RunSettings
+from tidegate.deploys.texts.presentation import (
+    Mark,
+    PendingDependency,
+    QueuePosition,
+    View,
+    WaitedFor,
+    WorkflowProgress,
+)
 from tidegate.deploys.texts.text import render
 
 PAGE = (Path(__file__).parents[3] / "docs/check-runs.md").read_text(encoding="utf-8")
 FROZEN = missing([Hold(Freeze(reason="quarter end"), utc("2026-03-02T16:50"))], ())
+CLUSTER = RunSettings(cluster=MANAGEMENT)
 LOCKS = View(locks=True, lock=any_lock())
 
 
@@ -64,6 +73,11 @@ EXAMPLES = [
         for error in ("States.Timeout", "States.HeartbeatTimeout")
     ),
     (deployment_in(State.APPLIED, last_lines=f"tidegate: {STEP_FAILED}[tell] ended with code 3."), View()),
+    (deployment_in(State.APPLYING, run=CLUSTER), View(workflow=WorkflowProgress("3 of 8 tasks done", ""))),
+    (
+        deployment_in(State.APPLY_FAILED, run=CLUSTER),
+        View(workflow=WorkflowProgress("3 of 8 tasks done", "", "The workflow failed at Upgrade the cluster")),
+    ),
     (deployment_in(State.OUTCOME_UNKNOWN), LOCKS),
     (deployment_in(State.OUTCOME_UNKNOWN, error="States.HeartbeatTimeout"), LOCKS),
     (deployment_in(State.OUTCOME_UNKNOWN), View()),

@@ -18,7 +18,7 @@ from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.state import State
 from tidegate.deploys.rules.waiting import AfterGate, Gate
 from tidegate.ports import PublishedCheckRun
-from tidegate.rules.errors import ForgeUnavailable, NotFound
+from tidegate.rules.errors import ForgeUnavailable, NotFound, NotYet
 from tidegate.vcs.rules.check_run import Button, CheckRun, Conclusion, digest_of
 
 
@@ -288,6 +288,18 @@ def test_what_looks_as_before_costs_no_call_when_only_news_is_asked_for(scenario
     stand(scenario, deployment, Standing(1))
     publish_check_run(scenario.ports, deployment.id, again=True, if_new=True)
     assert [identifier for identifier, _ in scenario.forge.updates] == [1]
+
+
+def test_progress_is_published_once_its_time_has_come(scenario):
+    deployment = scenario.put(any_deployment())
+    later = int(scenario.clock.now().timestamp()) + 7
+    with pytest.raises(NotYet) as refused:
+        publish_check_run(scenario.ports, deployment.id, not_before=later)
+    assert 6 <= refused.value.retry_after <= 7
+    assert scenario.forge.check_runs == {}
+    scenario.clock.advance(8)
+    publish_check_run(scenario.ports, deployment.id, not_before=later)
+    assert list(scenario.forge.check_runs) == [1]
 
 
 def test_an_end_that_is_shown_is_remembered_and_what_goes_on_is_not(scenario):

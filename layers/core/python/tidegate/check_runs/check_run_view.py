@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from urllib.parse import quote, urlencode
 
+from tidegate.clusters.get_cluster import workflow_of
+from tidegate.clusters.texts.check_run import progress_of
 from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.queue import QueueHead, locks_queue
 from tidegate.deploys.rules.queue_snapshot import Named, Shown
 from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.state import State, is_final, moves_baseline
 from tidegate.deploys.slots.get_slot_wait import get_slot_wait
-from tidegate.deploys.texts.presentation import Mark, QueuePosition, View
+from tidegate.deploys.texts.presentation import Mark, QueuePosition, View, WorkflowProgress
 from tidegate.deploys.texts.text import render
 from tidegate.gates.check_gate import GateChecker
 from tidegate.ports import (
@@ -48,6 +50,11 @@ class Links:
         """Return the URL of the page of the deployment's queue."""
         where = urlencode({"repository": deployment.repository, "root": deployment.root.name})
         return f"{self.web}/queue?{where}" if self.web else None
+
+    def cluster(self, repository: str, name: str) -> str | None:
+        """Return the URL of a cluster's page."""
+        owner, _, rest = repository.rpartition("/")
+        return f"{self.web}/clusters/{owner.replace('/', ':')}/{rest}/{name}" if self.web else None
 
     def change(self, deployment: Deployment) -> str | None:
         """Return the URL of the page of the deployment's change, if it is part of a larger one."""
@@ -95,7 +102,7 @@ def _begun(ports: Ports, deployment: Deployment, notice: str, repeated_by: str) 
     locks = head is not None and _locks(deployment, head)
     in_flight = head is not None and head.in_flight == deployment.id
     start = _plan_start(ports, deployment)
-    altered = _is_altered(deployment, start)
+    altered, workflow = _is_altered(deployment, start), _workflow(ports, deployment)
     plan_job = deployment.planned.plan.job if deployment.planned.plan else deployment.planned.job
     return View(
         lock=head.lock if head else None,
@@ -106,7 +113,7 @@ def _begun(ports: Ports, deployment: Deployment, notice: str, repeated_by: str) 
         plan_size=start.size,
         bucket=ports.links.bucket,
         execution_url=ports.links.history(deployment),
-        log_url=ports.links.job(deployment.apply.job or plan_job),
+        log_url=ports.links.job((workflow.job if workflow else deployment.apply.job) or plan_job),
         plan_url=ports.links.job(plan_job),
         page_url=ports.links.deployment(deployment.id),
         queue_url=ports.links.queue(deployment),
@@ -116,8 +123,18 @@ def _begun(ports: Ports, deployment: Deployment, notice: str, repeated_by: str) 
         supersedes=_revision_mark(ports, deployment, deployment.lineage.supersedes),
         superseded_by=_revision_mark(ports, deployment, deployment.lineage.superseded_by),
         waited_for=_gates(ports).look(deployment),
+        workflow=workflow,
         notice=notice,
     )
+
+
+def _workflow(ports: Ports, deployment: Deployment) -> WorkflowProgress | None:
+    """Return how far the workflow of a cluster is, once its apply has begun, or the last one if that was its own."""
+    cluster = deployment.settings.run.cluster
+    if cluster is None or deployment.apply.job is None:
+        return None
+    found = workflow_of(ports, deployment)
+    return progress_of(*found, ports.links.cluster(deployment.repository, cluster.name)) if found else None
 
 
 def _head(ports: Ports, deployment: Deployment) -> QueueHead | None:

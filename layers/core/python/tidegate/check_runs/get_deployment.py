@@ -18,6 +18,8 @@ from tidegate.rules.errors import NotFound
 
 #: Bytes of a plan on a page: the job's log has the whole.
 SHOWN_PLAN = 400_000
+#: Jobs of tasks that are looked for where nothing counts them: each costs a read.
+_SOUGHT_TASKS = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +60,27 @@ def describe_deployment(ports: Ports, deployment: Deployment) -> DeploymentView:
 
 
 def jobs_of(ports: Ports, deployment: Deployment) -> tuple[str, ...]:
-    """Return the ids of a deployment's jobs, oldest first."""
+    """Return the ids of a deployment's jobs, oldest first. The apply of a cluster runs as one job for each task."""
+    if deployment.settings.run.cluster is not None:
+        return (*_plans(ports, deployment), *(_tasks(ports, deployment) if deployment.apply.job else ()))
     applies = [deployment.apply.job] if deployment.apply.job else []
     return (*_plans(ports, deployment), *applies)
+
+
+def _tasks(ports: Ports, deployment: Deployment) -> Iterator[str]:
+    """Yield the jobs of a cluster's tasks: its record counts those of the last workflow; of an earlier one, the first
+    ones are looked for.
+    """
+    record = ports.clusters.cluster(deployment.repository, deployment.root.name)
+    run = record.run if record else None
+    if run is not None and run.deployment == deployment.id:
+        yield from (job_id(deployment.id, JobKind.TASK, number) for number in range(1, run.jobs + 1))
+        return
+    with suppress(NotFound):
+        for number in range(1, _SOUGHT_TASKS + 1):
+            job = job_id(deployment.id, JobKind.TASK, number)
+            ports.jobs.get(job)
+            yield job
 
 
 def _plans(ports: Ports, deployment: Deployment) -> Iterator[str]:

@@ -18,6 +18,7 @@ from tidegate.deploys.texts.text import check_run_name, render_continued
 from tidegate.gates.notify_waiting import notify_waiting
 from tidegate.ports import Ports, PublishedCheckRun
 from tidegate.pull_requests.show_deploys import deploys_changed
+from tidegate.rules.errors import NotYet
 from tidegate.vcs.rules.check_run import CheckRun, digest_of
 
 _COMPLETED = "completed"
@@ -31,13 +32,17 @@ def publish_check_run(
     if_new: bool = False,
     repeated_by: str = "",
     answer: str = "",
+    not_before: int = 0,
 ) -> None:
     """Publish the deployment's newest state; with ``again`` also if it is shown, because the context changed.
 
     With ``if_new``, unchanged content is not written again. ``repeated_by`` is the deployment that runs this one again,
-    if any. ``answer`` says why a request had no effect, and stays until the state changes. Raise ForgeUnavailable (with
-    the seconds to wait, if known) and ForgeRefused.
+    if any. ``answer`` says why a request had no effect, and stays until the state changes. Raise NotYet before
+    ``not_before`` (seconds since 1970), ForgeUnavailable (with the seconds to wait, if known) and ForgeRefused.
     """
+    early = not_before - ports.clock.now().timestamp()
+    if early > 0:
+        raise NotYet(max(1, round(early)))
     deployment = ports.deployments.get(deployment_id)
     shown = ports.check_runs.published(deployment.id)
     if shown is not None and shown.shown_version >= deployment.version and not again:

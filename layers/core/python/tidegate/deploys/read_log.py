@@ -77,7 +77,7 @@ class RawLog:
 
 def read_log(ports: Ports, subject: Subject, job: str, after: int) -> LogPage:
     """Return lines from number ``after`` on of a job of ``subject``. Raise NotFound if the subject has no such job."""
-    over = has_passed(subject, job)
+    over = has_passed(subject, job) or _is_ended_task(ports, subject, job)
     stored = _stored(ports, job) if over else None
     if stored is None:
         lines = _running(ports, job, after)
@@ -161,6 +161,17 @@ def has_passed(subject: Subject, job: str) -> bool:
     if kind is JobKind.PLAN:
         return subject.state not in {State.QUEUED, State.PLANNING}
     return is_final(subject.state)
+
+
+def _is_ended_task(ports: Ports, subject: Subject, job: str) -> bool:
+    """Tell whether a job is that of a cluster's task that has ended: its deployment goes on with others."""
+    if not isinstance(subject, Deployment) or job_parts(job)[1] is not JobKind.TASK:
+        return False
+    record = ports.clusters.cluster(subject.repository, subject.root.name)
+    run = record.run if record else None
+    if run is None or run.deployment != subject.id:
+        return True
+    return all(each.job != job or each.ended_at is not None for each in run.phases)
 
 
 def _joined(chunks: Sequence[LogChunk], after: int) -> list[str]:

@@ -23,6 +23,8 @@ from tidegate.web.answer_size import fits
 from tidegate.web.api import Api
 from tidegate.web.authorization import Access, Authorization
 from tidegate.web.change_pages import ChangePages
+from tidegate.web.cluster_api import ClusterApi
+from tidegate.web.cluster_pages import ClusterPages
 from tidegate.web.drift_pages import DriftPages
 from tidegate.web.lock_pages import LockPages
 from tidegate.web.log_pages import LogPages
@@ -96,6 +98,8 @@ class WebApplication:
         self.app.exception_handler([NotFoundError])(self._no_route)
         Api(ports, self._authorization, shapes).add_to(self.app)
         UpdatesApi(ports).add_to(self.app)
+        ClusterApi(ports, shapes).add_to(self.app)
+        ClusterPages(ports, self._authorization, shapes, self._rendering).add_to(self.app)
         UpdatePages(ports, self._authorization, shapes, self._rendering).add_to(self.app)
         Pages(ports, self._authorization, shapes, self._rendering).add_to(self.app)
         LogPages(ports, shapes, self._rendering).add_to(self.app)

@@ -13,6 +13,8 @@ from typing import Any, TypeVar
 
 from cachetools import TTLCache
 
+from tidegate.clusters import operate
+from tidegate.clusters.rules.audit import OperatedCluster
 from tidegate.config_updates.authorize import check_operation
 from tidegate.config_updates.rules.operations import Operated
 from tidegate.deploys.authorize import Asking, check_action, check_unlock, person_asking
@@ -68,8 +70,8 @@ class Access:
         return subject
 
 
-#: What somebody acts on: a deployment, environments, or the queue of this id.
-_ActedOn = Deployment | Operated | str
+#: What somebody acts on: a deployment, environments, a cluster, or the queue of this id.
+_ActedOn = Deployment | Operated | OperatedCluster | str
 #: A login and a repository.
 _Asked = tuple[str, str]
 _Key = TypeVar("_Key")
@@ -106,7 +108,7 @@ class Authorization:
         """Return a request's authorization; ``given`` are its fields by name.
 
         Raise Hidden for what does not exist or may not be read, NotGranted and NoOperator for what may only be read,
-        InvalidName, ForgeUnavailable.
+        InvalidName, NoCluster, ForgeUnavailable.
         """
         if rule.about is About.NOTHING or (rule.about is About.ANY_REPOSITORY and not given.get("repository")):
             return Access(login)
@@ -121,6 +123,9 @@ class Authorization:
         if permission >= Permission.READ and rule.about is About.ENVIRONMENTS:
             operated = rule.operated(repository, given)
             permission = self._acting(operated.operation.action, login, repository, operated)
+        if permission >= Permission.READ and rule.cluster is not None:
+            cluster = OperatedCluster(repository, given["cluster"], rule.cluster)
+            permission = self._acting(cluster.operation.action, login, repository, cluster)
         action = rule.done_by(given)
         if permission >= Permission.READ and action is not None:
             about = deployment or queue_id(repository, root_name(given.get("root", "")))
@@ -131,8 +136,8 @@ class Authorization:
         replay = subject if isinstance(subject, ReplayRun) else None
         return Access(login, permission, repository, deployment, layer, replay)
 
-    def shown(self, action: Action, login: str, repository: str, about: Deployment | str) -> Decision:
-        """Decide whether to offer actions on a deployment, or on the queue of this id.
+    def shown(self, action: Action, login: str, repository: str, about: Deployment | OperatedCluster | str) -> Decision:
+        """Decide whether to offer actions on a deployment, on a cluster, or on the queue of this id.
 
         Permissions are cached for a minute here; the action itself checks again.
         """
@@ -195,6 +200,8 @@ class Authorization:
     def _judged(self, asking: Asking, action: Action, about: _ActedOn) -> Decision:
         if isinstance(about, Operated):
             return check_operation(self._ports, asking, about)
+        if isinstance(about, OperatedCluster):
+            return operate.check_operation(self._ports, asking, about.repository, about.name, about.operation)
         if isinstance(about, str):
             return check_unlock(self._ports, asking, about)
         return check_action(self._ports, asking, about, action)
@@ -238,7 +245,7 @@ class Authorization:
 
     def _subject(self, about: About, given: Mapping[str, str]) -> tuple[str, Subject | None]:
         try:
-            if about in {About.REPOSITORY, About.ANY_REPOSITORY, About.ENVIRONMENTS}:
+            if about in {About.REPOSITORY, About.ANY_REPOSITORY, About.ENVIRONMENTS, About.CLUSTER}:
                 return self._repository(_repository_of(given))
             if about is About.REQUEST:
                 return self._request(given["id"])

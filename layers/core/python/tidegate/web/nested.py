@@ -11,7 +11,9 @@ from collections.abc import Mapping
 from typing import Any
 
 _BETWEEN = ":"
-_OF_A_REPOSITORY = re.compile(r"(?P<before>(/api/v1)?/(?P<kind>repositories|pulls|config-updates)/)(?P<rest>.+)")
+_OF_A_REPOSITORY = re.compile(
+    r"(?P<before>(/api/v1)?/(?P<kind>repositories|pulls|config-updates|clusters)/)(?P<rest>.+)"
+)
 #: Path segments after a repository's name. A project in a nested group with such a name is not found here.
 _AFTER = frozenset({"deployments", "roots"})
 #: Paths after a config repository's name; ``*`` is a name or an id.
@@ -36,6 +38,9 @@ _AFTER_UPDATES = tuple(
         "act",
     )
 )
+#: What may follow a cluster's name. Of a path of three parts, the last is a cluster: a repository in nested groups is
+#: written with colons there.
+_OF_CLUSTERS = frozenset({"resume", "release"})
 _OWNER_AND_NAME = 2
 
 
@@ -52,6 +57,8 @@ def flattened(path: str) -> str:
 
 def _parts_after(kind: str, parts: list[str]) -> int:
     """Return how many parts of a path follow a repository's name."""
+    if kind == "clusters":
+        return 2 if parts[-1] in _OF_CLUSTERS else 1
     if kind != "config-updates":
         return 1 if kind == "pulls" or parts[-1] in _AFTER else 0
     fitting = (each for each in _AFTER_UPDATES if len(parts) >= len(each) + _OWNER_AND_NAME and _fits(each, parts))
@@ -70,6 +77,12 @@ def flattened_event(event: Mapping[str, Any]) -> Mapping[str, Any]:
         return event
     context = event["requestContext"]
     return {**event, "rawPath": path, "requestContext": {**context, "http": {**context["http"], "path": path}}}
+
+
+def in_path(repository: str) -> str:
+    """Return a repository's name as it is in a path in which something else may follow: groups with colons between."""
+    owner, _, name = repository.rpartition("/")
+    return f"{owner.replace('/', _BETWEEN)}/{name}"
 
 
 def whole_owner(owner: str) -> str:

@@ -133,6 +133,7 @@ class Pages:
             recent=recent,
             replaced=replaced_by(self._ports, recent.deployments),
             has_updates=bool(self._ports.config_updates.head(repository).version),
+            has_clusters=bool(self._ports.clusters.clusters(repository)),
         )
         if problem:
             response.status_code = HTTPStatus.BAD_REQUEST
@@ -224,10 +225,16 @@ class Pages:
             pull_request_url=self._shapes.pull_request_url(deployment.repository, deployment.request.pull_request),
             over=is_over(deployment.state),
             advice=advice_on(deployment),
+            has_cluster=self._has_cluster(deployment),
             replacement=replacement_of(self._ports, deployment),
             commit_url=self._shapes.commit_url(deployment.repository, deployment.revision.sha),
             execution_url=self._shapes.execution_url(deployment.id) if deployment.history[1:] else None,
         )
+
+    def _has_cluster(self, deployment: Deployment) -> bool:
+        """Tell whether a deployment is of a cluster that a workflow has worked on."""
+        cluster = deployment.settings.run.cluster
+        return cluster is not None and self._ports.clusters.cluster(deployment.repository, cluster.name) is not None
 
     def _review(self, app: APIGatewayHttpResolver) -> Response[str]:
         access, decision = _access(app), app.context["fields"].get("decision", "")

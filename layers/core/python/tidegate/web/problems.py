@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 
+from tidegate.clusters.rules.execution_refusals import NoCluster
 from tidegate.config_updates.rules.ci_token import CiRunRefused, InvalidCiToken
 from tidegate.config_updates.rules.image_set import InvalidImageSet
 from tidegate.config_updates.rules.refusals import (
@@ -57,6 +58,7 @@ _CODES: Mapping[HTTPStatus, Mapping[type[TidegateError], str]] = {
         UnknownImageSet: "unknown_set",
         UnknownEnvironment: "unknown_environment",
         UnknownTarget: "unknown_target",
+        NoCluster: "unknown_cluster",
         refusals.UnknownRoot: "unknown_root",
         refusals.UnknownSchedule: "unknown_schedule",
         refusals.Hidden: "not_found",

@@ -30,8 +30,10 @@ from tidegate.texts.markdown import plain, without_marks
 from tidegate.vcs.rules.check_run import Conclusion
 from tidegate.vcs.rules.forge_terms import GITHUB_TERMS, ForgeTerms
 from tidegate.web.grouping import grouped
+from tidegate.web.nested import in_path
 from tidegate.web.picture import progress
 from tidegate.web.problems import Answered
+from tidegate.web.workflow_picture import anchor
 
 HERE = Path(__file__).parent
 STATIC = HERE / "static"
@@ -140,6 +142,8 @@ class Rendering:
             grouped=grouped,
             by_stack=by_stack,
             progress=progress,
+            in_path=in_path,
+            anchor=anchor,
         )
 
     def page(self, template: str, status: HTTPStatus = HTTPStatus.OK, **values: Any) -> Response[str]:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
+from tidegate.clusters.rules.audit import ClusterOperation
 from tidegate.config_updates.rules.operations import Operated, Operation, concerned
 from tidegate.rules.access import Action
 
@@ -37,13 +38,15 @@ class About(Enum):
     CHANGE = "the change's id"
     REQUEST = "the id of a request for deployments"
     ENVIRONMENTS = "a config repository's name, and which of its environments"
+    CLUSTER = "a repository's name, and which of its clusters"
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
     """What a route demands, and for what; ``action`` is what is done there, ``at_gate`` by the answer that is given.
 
-    ``operation`` is what is done with environments; None for the route of all of them, whose form names it.
+    ``operation`` is what is done with environments; None for the route of all of them, whose form names it. ``cluster``
+    is what is done with a cluster.
     """
 
     right: Right
@@ -51,6 +54,7 @@ class Rule:
     action: Action | None = None
     at_gate: bool = False
     operation: Operation | None = None
+    cluster: ClusterOperation | None = None
 
     def done_by(self, given: Mapping[str, str]) -> Action | None:
         """Return what a request does: who lets others run again deploys, whatever the route is for.
@@ -96,6 +100,11 @@ _CONTINUE = Rule(Right.OPERATE, About.CHANGE)
 _UPDATES = "/api/v1/config-updates/<owner>/<name>"
 _SET = f"{_UPDATES}/sets/<image_set>"
 _READ_UPDATES = Rule(Right.READ, About.REPOSITORY)
+_CLUSTERS = "/clusters/<owner>/<name>"
+_CLUSTER = f"{_CLUSTERS}/<cluster>"
+_READ_CLUSTERS = Rule(Right.READ, About.REPOSITORY)
+_RESUME = Rule(Right.ACT, About.CLUSTER, cluster=ClusterOperation.RESUME)
+_RELEASE = Rule(Right.ACT, About.CLUSTER, cluster=ClusterOperation.RELEASE)
 
 
 def _operating(what: Operation) -> Rule:
@@ -145,6 +154,10 @@ RULES: Mapping[str, Rule] = {
     f"POST {_SET}/targets/<target>/token": _operating(Operation.TOKEN),
     f"POST {_SET}/environments/<environment>/promote": _operating(Operation.PROMOTE),
     f"POST {_SET}/environments/<environment>/rollback": _operating(Operation.ROLL_BACK),
+    f"GET /api/v1{_CLUSTERS}": _READ_CLUSTERS,
+    f"GET /api/v1{_CLUSTER}": _READ_CLUSTERS,
+    f"POST /api/v1{_CLUSTER}/resume": _RESUME,
+    f"POST /api/v1{_CLUSTER}/release": _RELEASE,
     "GET /": _SIGNED_IN,
     "GET /login": _PUBLIC,
     "GET /login/callback": _PUBLIC,
@@ -166,6 +179,10 @@ RULES: Mapping[str, Rule] = {
     "POST /changes/<id>/continue": _CONTINUE,
     "GET /config-updates/<owner>/<name>": Rule(Right.READ, About.REPOSITORY),
     "POST /config-updates/<owner>/<name>/act": Rule(Right.ACT, About.ENVIRONMENTS),
+    f"GET {_CLUSTERS}": _READ_CLUSTERS,
+    f"GET {_CLUSTER}": _READ_CLUSTERS,
+    f"POST {_CLUSTER}/resume": _RESUME,
+    f"POST {_CLUSTER}/release": _RELEASE,
     "GET /drift": Rule(Right.READ, About.ANY_REPOSITORY),
     "POST /drift/look": _LOOK,
     "GET /pulls": Rule(Right.READ, About.ANY_REPOSITORY),

@@ -53,6 +53,7 @@ from tidegate.web.models import (
     SlotModel,
     StepModel,
 )
+from tidegate.web.nested import in_path
 from tidegate.web.parts import WebLinks
 
 
@@ -83,6 +84,9 @@ class Shapes:
 
     def job_url(self, identifier: str) -> str:
         return f"{self._url}/jobs/{quote(identifier)}"
+
+    def cluster_url(self, repository: str, name: str) -> str:
+        return f"{self._url}/clusters/{in_path(repository)}/{name}"
 
     def queue_url(self, repository: str, root: str) -> str:
         return f"{self._url}/queue?{urlencode({'repository': repository, 'root': root})}"

@@ -15,6 +15,13 @@ REPLACED_SENTENCE: Final = f"No action is needed: this deployment is {REPLACED}.
 #: A newer revision that is not known any more.
 NEWER_REVISION: Final = "a newer revision"
 
+#: What to do about a workflow that failed. The braces hold what is run again.
+_RESUME = (
+    "Correct the cause, then re-run {} or resume it on the cluster's page: the workflow goes on where it failed, and "
+    "does nothing again that is done. If the cluster's file or declaration is the cause, merge the fix: what the "
+    "workflow still holds has to be released before."
+)
+
 
 def advice(state: str, error: str, check: str = "its check") -> str:
     """Return what to do about a deployment that ended in ``state`` (a word of ``State``) with ``error``, in plain text.
@@ -35,4 +42,8 @@ def advice(state: str, error: str, check: str = "its check") -> str:
 
 def advice_on(deployment: Deployment, check: str = "its check") -> str:
     """Return what to do about a deployment: nothing, once a newer revision that contains it is deployed."""
-    return "" if deployment.lineage.contained_by else advice(deployment.state, deployment.error, check)
+    if deployment.lineage.contained_by:
+        return ""
+    if deployment.state is State.APPLY_FAILED and deployment.settings.run.cluster is not None:
+        return _RESUME.format(check)
+    return advice(deployment.state, deployment.error, check)

@@ -8,7 +8,16 @@ from tidegate.deploys.rules.review import REVIEW_DAYS, moment
 from tidegate.deploys.rules.workflow import STEP_FAILED
 from tidegate.deploys.texts.advice import advice_on
 from tidegate.deploys.texts.policies import verdict_lines
-from tidegate.deploys.texts.presentation import Presentation, View, approval, counts_of, people, place, what_was_not
+from tidegate.deploys.texts.presentation import (
+    Presentation,
+    View,
+    WorkflowProgress,
+    approval,
+    counts_of,
+    people,
+    place,
+    what_was_not,
+)
 from tidegate.rules.errors import CommitLeftBranch
 from tidegate.texts.markdown import bounded, code, escaped, one_line
 from tidegate.vcs.rules.check_run import MAXIMUM_TITLE, Conclusion
@@ -96,8 +105,10 @@ def _held_up(deployment: Deployment) -> Presentation:
     )
 
 
-def apply_failed(deployment: Deployment, _: View) -> Presentation:
+def apply_failed(deployment: Deployment, view: View) -> Presentation:
     """Return the text of a failed apply: parts of it may be in effect."""
+    if deployment.settings.run.cluster is not None:
+        return _workflow_failed(deployment, view.workflow)
     return Presentation(
         "The apply failed",
         (
@@ -107,6 +118,18 @@ def apply_failed(deployment: Deployment, _: View) -> Presentation:
             ),
             f"{_below(deployment)}{_advice(deployment)}".rstrip(),
         ),
+        conclusion=Conclusion.FAILURE,
+    )
+
+
+def _workflow_failed(deployment: Deployment, progress: WorkflowProgress | None) -> Presentation:
+    """Return the text of a failed workflow: without its progress if it did not begin, or a later one has."""
+    if progress is None or not progress.failed:
+        progress = WorkflowProgress("", "", "The workflow failed", escaped(deployment.reason))
+    page = f" See [the cluster's page]({progress.url})." if progress.url else ""
+    return Presentation(
+        progress.failed,
+        (f"**{escaped(progress.failed)}.** {progress.why}", f"{_advice(deployment)}{page}".strip(), progress.tasks),
         conclusion=Conclusion.FAILURE,
     )
 
@@ -203,6 +226,7 @@ def outcome_unknown(deployment: Deployment, view: View) -> Presentation:
             "applied. Tidegate never retries an apply automatically. What to do:"
         ),
         _steps(deployment, view, is_free=not (view.locks or view.locking)),
+        *((view.workflow.tasks,) if view.workflow else ()),
     )
     title = f"Outcome unknown{about}"
     if view.locks:
@@ -216,6 +240,15 @@ def outcome_unknown(deployment: Deployment, view: View) -> Presentation:
 
 
 def _steps(deployment: Deployment, view: View, *, is_free: bool) -> str:
+    if deployment.settings.run.cluster is not None:
+        url = view.workflow.url if view.workflow else None
+        page = f"[the cluster's page]({url})" if url else "the cluster's page"
+        return (
+            f"1. Open {page}: it shows which tasks are done, and what failed or was interrupted.\n2. Wait until what "
+            "the workflow holds is given back, or release it there.\n3. Check the cluster at the task that was "
+            "interrupted.\n4. Re-run this check. The workflow goes on where it ended, and does nothing again that is "
+            f"done.{'' if is_free else _UNLOCK}"
+        )
     read = (
         "the engine's last lines in the text below and the job's log"
         if deployment.outcome.last_lines

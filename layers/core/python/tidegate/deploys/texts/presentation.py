@@ -87,6 +87,22 @@ class WaitedFor:
 
 
 @dataclass(frozen=True, slots=True)
+class WorkflowProgress:
+    """How far the workflow is that applies a deployment in place of an engine.
+
+    ``done`` counts its tasks, and ``tasks`` lists them, in Markdown. Once it has failed, ``failed`` is where, in plain
+    text, and ``why`` the reason, in Markdown. ``url`` leads to its page, ``job`` is the one to look at.
+    """
+
+    done: str
+    tasks: str
+    failed: str = ""
+    why: str = ""
+    url: str | None = None
+    job: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class View:
     """What a check run shows besides its deployment.
 
@@ -97,8 +113,8 @@ class View:
     ``log_url`` is the log of its newest job, ``plan_url`` that of its plan. ``repeats`` is the deployment
     that this one runs again, ``repeated_by`` the one that runs this again; ``supersedes`` the one that gave up
     waiting for this one, ``superseded_by`` the one that this gave up for. ``waited_for`` is what holds its gate.
-    ``slot`` says why no runner starts yet, ``notice`` answers a click that had no effect. ``terms`` are the VCS
-    provider's.
+    ``slot`` says why no runner starts yet, ``workflow`` how far that of a cluster is, ``notice`` answers a click that
+    had no effect. ``terms`` are the VCS provider's.
     """
 
     terms: ForgeTerms = GITHUB_TERMS
@@ -123,6 +139,7 @@ class View:
     superseded_by: Mark | None = None
     waited_for: WaitedFor | None = None
     slot: SlotWait | None = None
+    workflow: WorkflowProgress | None = None
     notice: str = ""
 
 

@@ -16,6 +16,7 @@ from tidegate.deploys.texts.presentation import (
     REJECT,
     Presentation,
     View,
+    WorkflowProgress,
     approval,
     counts_of,
     people,
@@ -142,13 +143,39 @@ def waiting_for_slot(wait: SlotWait, view: View) -> Presentation:
     )
 
 
-def applying(deployment: Deployment, _: View) -> Presentation:
+def applying(deployment: Deployment, view: View) -> Presentation:
     """Return how a deployment looks while its plan is applied."""
+    if view.workflow is not None:
+        return _workflow(deployment, view.workflow)
     return Presentation(
         f"Applying: {counts_of(deployment)}",
         (
             f"**Applying.** {approval(deployment)} A runner applies exactly the plan below.",
             "Do not run Terraform or OpenTofu on this root elsewhere until the apply has ended.",
+        ),
+        "in_progress",
+    )
+
+
+def _workflow(deployment: Deployment, progress: WorkflowProgress) -> Presentation:
+    """Return how a deployment looks while a workflow applies it, or gives back what it took."""
+    page = f" [The cluster's page]({progress.url}) has the log of each." if progress.url else ""
+    if progress.failed:
+        return Presentation(
+            progress.failed,
+            (
+                f"**{escaped(progress.failed)}.** {progress.why}",
+                f"Diagnostics run, and what it took is given back. Then this deployment ends.{page}",
+                progress.tasks,
+            ),
+            "in_progress",
+        )
+    return Presentation(
+        f"Workflow: {progress.done}",
+        (
+            f"**The workflow runs: {progress.done}.** {approval(deployment)} It is the reviewed one.{page}",
+            progress.tasks,
+            "Do not change this cluster elsewhere until the workflow has ended.",
         ),
         "in_progress",
     )
