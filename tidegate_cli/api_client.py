@@ -16,6 +16,7 @@ from tidegate_cli.problems import Unavailable
 
 if TYPE_CHECKING:
     from tidegate.web.change_models import ChangeModel
+    from tidegate.web.cluster_models import ClusterDetails, ClusterDone, ClusterList
     from tidegate.web.drift_models import DriftList, Looking
     from tidegate.web.models import (
         Accepted,
@@ -226,6 +227,18 @@ class ApiClient:
         path = f"{_updates(repository)}/sets/{_path(image_set)}/images/{_path(sha)}"
         return cast("AnnouncedModel", self._ask("PUT", path, None, body))
 
+    def clusters(self, repository: str) -> ClusterList:
+        """Return the clusters of a repository."""
+        return cast("ClusterList", self._get(_clusters(repository)))
+
+    def cluster(self, repository: str, name: str) -> ClusterDetails:
+        """Return a cluster, and its workflow."""
+        return cast("ClusterDetails", self._get(f"{_clusters(repository)}/{_path(name)}"))
+
+    def control_cluster(self, repository: str, name: str, what: str, body: Mapping[str, Any]) -> ClusterDone:
+        """``resume`` a cluster's failed workflow, or ``release`` what it holds."""
+        return cast("ClusterDone", self._post(f"{_clusters(repository)}/{_path(name)}/{what}", body))
+
     def job(self, job: str) -> JobModel:
         """Return one job."""
         return cast("JobModel", self._get(f"/jobs/{_path(job)}"))
@@ -282,6 +295,10 @@ def _path(text: str, safe: str = "") -> str:
 
 def _updates(repository: str) -> str:
     return f"/config-updates/{_path(repository, '/')}"
+
+
+def _clusters(repository: str) -> str:
+    return f"/clusters/{_path(repository, '/')}"
 
 
 def _may_repeat(method: str, response: httpx.Response) -> bool:

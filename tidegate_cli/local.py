@@ -106,13 +106,14 @@ class _Act(StrEnum):
 
     CHANGES = "changes"
     UPDATES = "updates"
+    CLUSTERS = "clusters"
 
 
 @app.command(cls=Command)
 def demo(
     *,
     act: Annotated[
-        _Act, typer.Option(help="What to play: a merge and a pull request, or images that reach production.")
+        _Act, typer.Option(help="What to play: a merge and a pull request, images that reach production, or clusters.")
     ] = _Act.CHANGES,
 ) -> None:
     """Start a local cloud, deploy a sample repository in it, and end it."""

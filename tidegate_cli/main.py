@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from tidegate_cli import local, organization, policy, secret, updates
+from tidegate_cli import clusters, local, organization, policy, secret, updates
 from tidegate_cli.announce import announce
 from tidegate_cli.convert import convert
 from tidegate_cli.deploy import deploy, destroy
@@ -76,6 +76,7 @@ app.command(
 )(approve)
 app.command("announce", cls=Command, rich_help_panel="Config updates")(announce)
 app.add_typer(updates.app, name="updates", rich_help_panel="Config updates")
+app.add_typer(clusters.app, name="cluster", rich_help_panel="Clusters")
 for _looking in (validate, explain, convert):
     app.command(cls=Command, rich_help_panel="Configuring")(_looking)
 app.add_typer(policy.app, name="policy", rich_help_panel="Configuring")

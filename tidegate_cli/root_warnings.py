@@ -77,7 +77,7 @@ def _uncovered(modules: CommitModules, repository: str, loaded: LoadedConfigurat
     """Yield a sentence for each directory that would be a root if the file named no directories."""
     if loaded.roots is None:
         return
-    named = {each.root.dir for each in loaded.roots}
+    named = {each.root.dir for each in loaded.declared}
     for place in _standing(modules, Standing.ROOT):
         if place not in named and not any(directory_fits(glob.pattern, place) for glob in loaded.globs):
             name = default_root_name(repository, place)

@@ -87,6 +87,7 @@ def _roots(file: Path, loaded: LoadedConfiguration) -> _Roots:
     """Return what the file means for roots; nothing where it is not the file of a checkout."""
     from tidegate_cli import screen
     from tidegate_cli.checkout import checkout_around
+    from tidegate_cli.planned_clusters import refused_clusters
     from tidegate_cli.root_warnings import root_warnings
 
     checkout = checkout_around(file.parent)
@@ -96,7 +97,8 @@ def _roots(file: Path, loaded: LoadedConfiguration) -> _Roots:
     found = checkout.found(loaded)
     configured = checkout.configured(loaded, checkout.branch)
     warned = root_warnings(checkout, loaded, configured)
-    return _Roots(len(found.roots), checkout.refused(found, configured), configured.left_out, warned)
+    refused = {**refused_clusters(checkout.top, loaded), **checkout.refused(found, configured)}
+    return _Roots(len(found.roots), refused, configured.left_out, warned)
 
 
 def _document(file: Path, found: LoadedConfiguration | list[InvalidConfiguration], roots: _Roots) -> dict[str, Any]:
@@ -137,7 +139,7 @@ def _show(file: Path, found: LoadedConfiguration | list[InvalidConfiguration], r
         count = len(roots.refused)
         typer.echo(f"{count} root{' is' if count == 1 else 's are'} not deployed until you correct this.")
         return
-    typer.echo(screen.text(f"✔ {file} is valid: {_counted(found, roots)}{_image_sets(found)}.").plain)
+    typer.echo(screen.text(f"✔ {file} is valid: {_counted(found, roots)}{_clusters(found)}{_image_sets(found)}.").plain)
 
 
 def _image_sets(found: LoadedConfiguration) -> str:
@@ -146,12 +148,18 @@ def _image_sets(found: LoadedConfiguration) -> str:
     return f", {count} image set{'' if count == 1 else 's'}" if count else ""
 
 
+def _clusters(found: LoadedConfiguration) -> str:
+    """Return how many of the roots are clusters, empty if none is."""
+    count = len(found.clusters)
+    return f", {count} cluster{'' if count == 1 else 's'} among them" if count else ""
+
+
 def _counted(found: LoadedConfiguration, roots: _Roots) -> str:
     if roots.count is not None:
         return f"{_roots_in_words(roots.count)} in this checkout"
     if found.roots is None or found.globs:
         return "Tidegate finds the roots by their modules"
-    return _roots_in_words(len(found.roots))
+    return _roots_in_words(len(found.declared))
 
 
 def _roots_in_words(count: int) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
-from tidegate.web import change_models, drift_models, models, pull_request_models, update_models
+from tidegate.web import change_models, cluster_models, drift_models, models, pull_request_models, update_models
 
 #: What each route answers, by the beginning of ``METHOD /path`` below ``/api/v1``.
 _MODELS: dict[str, type[BaseModel]] = {
@@ -35,6 +35,9 @@ _MODELS: dict[str, type[BaseModel]] = {
     r"GET /pulls/.+": pull_request_models.PullRequestDetails,
     r"GET /drift": drift_models.DriftList,
     r"POST /drift/look": drift_models.Looking,
+    r"GET /clusters/[^/]+/[^/]+": cluster_models.ClusterList,
+    r"GET /clusters/[^/]+/[^/]+/[^/]+": cluster_models.ClusterDetails,
+    r"POST /clusters/.+": cluster_models.ClusterDone,
     r"GET /config-updates/.+/queue": update_models.UpdatesQueueModel,
     r"GET /config-updates/.+/sets": update_models.ImageSetsModel,
     r"GET /config-updates/.+/entries/[^/]+": update_models.UpdateEntryModel,

@@ -105,7 +105,7 @@ def test_every_example_of_the_reference_is_a_file_in_order(validate):
         assert validate(example).exit_code == 0, example
 
 
-@pytest.mark.parametrize("name", ["sample", "promotion"])
+@pytest.mark.parametrize("name", ["sample", "promotion", "clusters"])
 def test_the_examples_are_in_order_and_mislead_nobody(validate, name):
     example = Path(__file__).parents[2] / "examples" / name / "tidegate.yaml"
     result = validate(example.read_text(encoding="utf-8"))

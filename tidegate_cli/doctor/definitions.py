@@ -14,6 +14,7 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from tidegate.aws.definitions import ENDING, rendered
+from tidegate.clusters.adapters.machines import cluster_machines
 from tidegate_cli.doctor.result import Result
 
 _PLACEHOLDER = re.compile(r"\$\{(\w+)\}")
@@ -22,6 +23,7 @@ _ARN = "arn:aws:{}:us-east-1:111122223333:{}"
 _EXAMPLES = {
     "Function": _ARN.format("lambda", "function:tidegate-example:1"),
     "StateMachine": _ARN.format("states", "stateMachine:tidegate-example"),
+    "Machines": _ARN.format("states", "stateMachine:tidegate-"),
     "TaskDefinition": _ARN.format("ecs", "task-definition/tidegate-example:1"),
     "Cluster": _ARN.format("ecs", "cluster/tidegate"),
     "Subnets": "subnet-00000000000000000",
@@ -35,7 +37,7 @@ _CHECK = "state machines"
 def check_definitions(states: Any, folder: Path) -> Result:
     """Return what Step Functions (a boto3 client) says of the state machines in a folder."""
     try:
-        refused = [told for path in sorted(folder.glob(f"*{ENDING}")) for told in _refusals(states, path)]
+        refused = [told for name, text in _machines(folder) for told in _refusals(states, name, text)]
     except (BotoCoreError, ClientError) as error:
         do = "Allow states:ValidateStateMachineDefinition, or deploy without this check."
         return Result(_CHECK, "warn", f"Step Functions did not check them: {error}", do)
@@ -44,12 +46,19 @@ def check_definitions(states: Any, folder: Path) -> Result:
     return Result(_CHECK, "ok", "Step Functions accepts the definitions.")
 
 
-def _refusals(states: Any, path: Path) -> Iterator[str]:
-    definition = _PLACEHOLDER.sub(_example, rendered(path))
+def _machines(folder: Path) -> Iterator[tuple[str, str]]:
+    """Yield the machines: those of files, and those of cluster workflows with the hooks that come with Tidegate."""
+    for path in sorted(folder.glob(f"*{ENDING}")):
+        yield path.name, rendered(path)
+    yield from cluster_machines(folder)
+
+
+def _refusals(states: Any, name: str, text: str) -> Iterator[str]:
+    definition = _PLACEHOLDER.sub(_example, text)
     answer = states.validate_state_machine_definition(definition=definition, type="STANDARD", severity="ERROR")
     for each in answer["diagnostics"] if answer["result"] != "OK" else ():
         where = f" at {each['location']}" if each.get("location") else ""
-        yield f"{path.name}: {each['code']}{where}: {each['message']}"
+        yield f"{name}: {each['code']}{where}: {each['message']}"
 
 
 def _example(found: re.Match[str]) -> str:
