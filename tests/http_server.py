@@ -46,7 +46,7 @@ def server(responder: Responder) -> Iterator[tuple[str, list[Received]]]:
             self.wfile.write(content)
 
         # http.server's names.
-        do_GET = do_POST = do_PUT = answer
+        do_GET = do_POST = do_PUT = do_DELETE = answer
 
         def log_message(self, *arguments: object) -> None:
             pass

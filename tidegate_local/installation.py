@@ -269,5 +269,14 @@ def _secret_of(forge: Forge | GitLab) -> tuple[str, dict[str, str]]:
 
 
 def _machine(logical: str) -> str:
-    machines = ("deploy", "terraform", "pull_request", "drift", "config_update", "promotion")
+    machines = (
+        "deploy",
+        "terraform",
+        "pull_request",
+        "drift",
+        "config_update",
+        "promotion",
+        "cluster_task",
+        "cluster_error",
+    )
     return next((known for known in machines if logical.lower().startswith(known.replace("_", ""))), logical)

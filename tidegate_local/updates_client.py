@@ -23,6 +23,11 @@ class ApiAnswered(Exception):
         super().__init__(f"{status} {text}".strip())
         self.status, self.text = status, text
 
+    @property
+    def is_missing(self) -> bool:
+        """Tell whether there is no such thing, or not yet."""
+        return self.status == HTTPStatus.NOT_FOUND
+
 
 @dataclass(frozen=True, slots=True)
 class UpdatesClient:
@@ -50,7 +55,7 @@ class UpdatesClient:
         try:
             self.call("GET", "/sets", by)
         except ApiAnswered as refused:
-            if refused.status != HTTPStatus.NOT_FOUND:
+            if not refused.is_missing:
                 raise
             return False
         return True
@@ -66,19 +71,23 @@ class UpdatesClient:
 
     def call(self, method: str, path: str, token: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Call the API at a path below the repository's."""
-        headers = {"Authorization": f"Bearer {token}"}
-        url = f"{self.api_url}/api/v1/config-updates/{self.repository}{path}"
-        try:
-            answer = httpx.request(method, url, json=body, headers=headers, timeout=_SECONDS, trust_env=False)
-        except httpx.HTTPError as error:
-            raise ApiAnswered(0, str(error)) from error
-        if answer.is_error:
-            raise ApiAnswered(answer.status_code, answer.text)
-        try:
-            found: dict[str, Any] = answer.json()
-        except json.JSONDecodeError as error:
-            raise ApiAnswered(answer.status_code, answer.text) from error
-        return found
+        return ask(method, f"{self.api_url}/api/v1/config-updates/{self.repository}{path}", token, body)
+
+
+def ask(method: str, url: str, token: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return what the API answers, an object. Raise ApiAnswered."""
+    headers = {"Authorization": f"Bearer {token}"}
+    try:
+        answer = httpx.request(method, url, json=body, headers=headers, timeout=_SECONDS, trust_env=False)
+    except httpx.HTTPError as error:
+        raise ApiAnswered(0, str(error)) from error
+    if answer.is_error:
+        raise ApiAnswered(answer.status_code, answer.text)
+    try:
+        found: dict[str, Any] = answer.json()
+    except json.JSONDecodeError as error:
+        raise ApiAnswered(answer.status_code, answer.text) from error
+    return found
 
 
 def app_commit(number: int) -> str:

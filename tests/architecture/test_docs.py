@@ -13,6 +13,7 @@ import pytest
 from botocore import xform_name
 from typer.testing import CliRunner
 
+from docs import cluster_tasks
 from docs.decision_index import INDEX, index
 from tidegate.config.loader import load_configuration
 from tidegate.reconciler.reconcile import REPAIRS
@@ -158,6 +159,12 @@ def test_what_belongs_to_a_numbered_step_is_indented_by_four_spaces():
 
 def test_the_index_of_decisions_is_what_make_docs_writes():
     assert INDEX.read_text(encoding="utf-8") == index()
+
+
+def test_the_tasks_of_clusters_are_what_make_docs_writes():
+    text = cluster_tasks.PAGE.read_text(encoding="utf-8")
+    assert text == cluster_tasks.page(text)
+    assert "`pivot-to-management`" in text
 
 
 def test_the_site_builds_and_its_links_and_anchors_lead_somewhere(tmp_path):

@@ -40,7 +40,8 @@ def test_an_image_without_a_digest_is_seen_wherever_it_stands():
 
 def test_the_runner_takes_no_module_from_where_its_engine_can_write(tmp_path: Path) -> None:
     """Its working directory is such a place; modules that it needs late would be looked for there first."""
-    text = (TOP / "runner/Dockerfile").read_text(encoding="utf-8").rpartition("\nFROM ")[2]
+    stages = (TOP / "runner/Dockerfile").read_text(encoding="utf-8").split("\nFROM ")
+    (text,) = [each for each in stages if each.partition("\n")[0].endswith("AS plain")]
     (variables,) = re.findall(r"^ENV ((?:.*\\\n)*.*)$", text, re.MULTILINE)
     environ = dict(re.findall(r"(PYTHON\w+)=(\S+)", variables))
     (tmp_path / "traceback.py").write_text("", encoding="utf-8")
@@ -49,6 +50,12 @@ def test_the_runner_takes_no_module_from_where_its_engine_can_write(tmp_path: Pa
     done = subprocess.run(argv, cwd=tmp_path, env=environ, capture_output=True, text=True, check=True)
     assert done.stdout.startswith("True 1 ")
     assert str(tmp_path) not in done.stdout
+
+
+def test_both_images_of_the_runner_are_that_stage_and_the_smaller_one_is_built_unless_a_target_is_named() -> None:
+    text = (TOP / "runner/Dockerfile").read_text(encoding="utf-8")
+    assert re.findall(r"^FROM plain AS (\w+)$", text, re.MULTILINE) == ["clusters", "runner"]
+    assert text.rstrip().endswith("FROM plain AS runner")
 
 
 def test_what_installs_everything_is_installed_by_hash():

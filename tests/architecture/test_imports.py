@@ -60,7 +60,10 @@ PROGRAMS: dict[str, tuple[str, ...]] = {
     "tidegate_cdk": (
         "tidegate_cdk",
         "tidegate.aws.definitions",
+        "tidegate.clusters.adapters.machines",
+        "tidegate.clusters.rules",
         "tidegate.deploys.rules.aws_target",
+        "tidegate.deploys.rules.cluster",
         "tidegate.deploys.rules.mask_pattern",
         "tidegate.deploys.rules.runner_size",
         "tidegate.deploys.rules.plan_runner",

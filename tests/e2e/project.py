@@ -31,6 +31,7 @@ ALL_THE_WAY = [
     "Wait for the plan review",
     "Was the plan approved?",
     "Begin the apply",
+    "What applies it?",
     "Start a runner for the apply",
     "Apply",
     "Record that it was applied",

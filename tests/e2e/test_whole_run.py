@@ -57,5 +57,28 @@ def test_the_act_of_config_updates_brings_images_to_production_and_evicts_one_th
         assert any(sentence in line for line in told), f"{sentence} is not where it belongs"
 
 
+def test_the_act_of_clusters_creates_two_and_resumes_an_upgrade_that_fails_in_the_middle(tidegate):
+    output = io.StringIO()
+    acts.play(tidegate.cloud, Console(file=output, width=200), "clusters")
+    told = iter(output.getvalue().splitlines())
+    for sentence in (
+        "management cluster hub will be created",
+        "✓ Pivot to the management cluster",
+        "hub is ready, with Kubernetes 1.34. It holds nothing.",
+        "workload cluster shop will be created",
+        "shop is ready, with Kubernetes 1.33",
+        "1.33 -> 1.34",
+        "✓ Upgrade the networking",
+        "✗   hook is-tested of repository: TaskFailed",
+        "✓ Diagnose the workload cluster",
+        "shop is failed",
+        "tidegate cluster resume",
+        "✓ Upgrade the networking: done before",
+        "✓ Upgrade the cluster",
+        "shop is ready, with Kubernetes 1.34",
+    ):
+        assert any(sentence in line for line in told), f"{sentence} is not where it belongs"
+
+
 def test_the_command_plays_the_acts_that_there_are():
     assert [each.value for each in local._Act] == list(acts.ACTS)

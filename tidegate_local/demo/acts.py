@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rich.console import Console
 
 from tidegate_local.client import LocalCloud
-from tidegate_local.demo import deploys, pull_request, updates
+from tidegate_local.demo import clusters, deploys, pull_request, updates
 from tidegate_local.demo.stage import Stage
 
 
@@ -41,6 +41,11 @@ ACTS: Mapping[str, Act] = {
         "images that CI announces are tested, and promoted from staging to production",
         updates.play,
         "Production runs what passed its checks.",
+    ),
+    "clusters": Act(
+        "clusters are created, and an upgrade that fails in the middle is resumed",
+        clusters.play,
+        "The upgrade went on where it had failed.",
     ),
 }
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import copy
 import datetime as dt
 import json
 import secrets
@@ -26,6 +27,8 @@ from moto.stepfunctions.parser.asl.component.common.error_name.failure_event imp
 from moto.stepfunctions.parser.asl.component.common.error_name.states_error_name import StatesErrorName
 from moto.stepfunctions.parser.asl.component.common.error_name.states_error_name_type import StatesErrorNameType
 from moto.stepfunctions.parser.asl.component.common.timeouts.timeout import EvalTimeoutError
+from moto.stepfunctions.parser.asl.component.state.exec.state_map.iteration import iteration_worker
+from moto.stepfunctions.parser.asl.component.state.exec.state_parallel import branches_decl
 from moto.stepfunctions.parser.asl.component.state.exec.state_task import lambda_eval_utils
 from moto.stepfunctions.parser.asl.component.state.exec.state_task.service import (
     state_task_service_aws_sdk,
@@ -41,6 +44,7 @@ from moto.stepfunctions.parser.asl.eval.callback.callback import (
     HeartbeatEndpoint,
     HeartbeatTimeoutError,
 )
+from moto.stepfunctions.parser.asl.eval.environment import Environment
 from moto.stepfunctions.parser.asl.eval.event.event_detail import EventDetails
 from moto.stepfunctions.parser.asl.eval.states import ContextObject
 from moto.stepfunctions.responses import StepFunctionResponse
@@ -67,6 +71,8 @@ def install() -> None:
         _task_failure_cause,
         _run_task,
         _error_names,
+        _errors_of_items,
+        _items_in_frames,
     ):
         shim()
 
@@ -74,6 +80,19 @@ def install() -> None:
 def _one_backend() -> None:
     """CloudFormation puts state machines into the backend that does not execute, where nothing else looks."""
     sfn_models.stepfunctions_backends = parser_models.stepfunctions_parser_backends
+
+
+def _items_in_frames() -> None:
+    """Each state of a Map's item knows the item's number; moto loses it in the frame that a state is evaluated in."""
+    original = Environment.as_inner_frame_of.__func__
+
+    def as_inner_frame_of(cls: Any, env: Any, *given: Any, **named: Any) -> Any:
+        frame = original(cls, env, *given, **named)
+        if "Map" in (around := env.states.context_object.context_object_data):
+            frame.states.context_object.context_object_data["Map"] = copy.deepcopy(around["Map"])
+        return frame
+
+    Environment.as_inner_frame_of = classmethod(as_inner_frame_of)
 
 
 def _case_conversion() -> None:
@@ -322,6 +341,18 @@ def _run_task() -> None:
         env.stack.append(response)
 
     state_task_service_ecs.StateTaskServiceEcs._eval_service_task = run
+
+
+def _errors_of_items() -> None:
+    """Moto refuses the error of an item of a Map, or of a branch, that begins with ``States.``, such as TaskFailed."""
+
+    def named(error_name: str | None) -> Any:
+        if error_name is not None and error_name.startswith("States."):
+            return StatesErrorName(StatesErrorNameType.from_name(error_name))
+        return CustomErrorName(error_name)
+
+    iteration_worker.CustomErrorName = named
+    branches_decl.CustomErrorName = named
 
 
 def _error_names() -> None:

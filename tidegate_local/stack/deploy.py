@@ -33,10 +33,21 @@ class Assembly:
 
     @classmethod
     def read(cls, directory: Path, stack: str) -> Assembly:
-        """Read a stack of the cloud assembly. Raise FileNotFoundError."""
+        """Read a stack of the cloud assembly. Raise FileNotFoundError.
+
+        Definitions of state machines that are files beside the template are put into it: nothing is uploaded here.
+        """
         template = json.loads((directory / f"{stack}.template.json").read_text())
-        assets = json.loads((directory / f"{stack}.assets.json").read_text())
-        return cls(directory, template, assets)
+        assembly = cls(directory, template, json.loads((directory / f"{stack}.assets.json").read_text()))
+        for resource in template["Resources"].values():
+            location = resource.get("Properties", {}).pop("DefinitionS3Location", None)
+            if location is not None:
+                resource["Properties"]["DefinitionString"] = assembly.file(location["Key"]).read_text(encoding="utf-8")
+        return assembly
+
+    def file(self, key: str) -> Path:
+        """Return an asset's file or directory by its key in the bucket of assets."""
+        return self.directory / str(self.assets["files"][key.partition(".")[0]]["source"]["path"])
 
     def code_of(self, resource: Mapping[str, Any], project: Path) -> tuple[Path, str]:
         """Return the directory and the handler of a function, from its asset or its image's Dockerfile.
@@ -49,8 +60,7 @@ class Assembly:
             return project / metadata["Tidegate::Source"], _handler(properties)
         code = properties["Code"]
         if "S3Key" in code:
-            source = self.assets["files"][str(code["S3Key"]).partition(".")[0]]["source"]
-            return self.directory / source["path"], str(properties["Handler"])
+            return self.file(str(code["S3Key"])), str(properties["Handler"])
         text = json.dumps(code["ImageUri"])
         source = next(item["source"] for digest, item in self.assets["dockerImages"].items() if digest in text)
         dockerfile = self.directory / source["directory"] / source.get("dockerFile", "Dockerfile")

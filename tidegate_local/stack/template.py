@@ -217,7 +217,7 @@ def _state_machine(name: str, properties: dict[str, Any], place: tuple[str, str]
     if isinstance(definition, str):
         machine = json.loads(definition)
         for part, states in limits.items():
-            if part.replace("_", "") in name.lower():
+            if name.lower().startswith(part.replace("_", "")):
                 every = _states(machine)
                 for state, fields in states.items():
                     every[state].update(fields)

@@ -1,0 +1,84 @@
+"""A cluster's life: created, upgraded with a failure in the middle, resumed, given up, deleted. It is simulated."""
+
+from __future__ import annotations
+
+import json
+
+from tests.e2e.pages import run_tidegate
+from tests.e2e.project import title
+
+NAME = "shop"
+FILE = """\
+version: 1
+roots: []
+clusters:
+  - name: shop
+    kind: workload
+    provider: simulated
+    spec: shop/cluster.yaml
+    components: [{name: cni, role: networking, manifests: cni.yaml, version: 1.0.0}]
+    hooks:
+      - {name: may, before: upgrade-cluster, run: [test, -e, ../may-upgrade]}
+      - {name: tell, when: on-error, run: [echo, "$TIDEGATE_CLUSTER"], on_error: warn}
+"""
+
+
+def spec(version):
+    return f'kubernetes: "{version}"\n'
+
+
+def cluster(project, *arguments):
+    """Return what ``tidegate cluster`` says, as JSON."""
+    words = (*arguments[:1], project.name, *arguments[1:])
+    done = run_tidegate(project, "cluster", *words, "--json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    return json.loads(done.stdout)
+
+
+def applied(project, sha, until="Applied"):
+    """Confirm the plan of a commit, and return the cluster once its deployment is so."""
+    project.confirmed(sha, NAME)
+    project.wait(sha, NAME, until)
+    return cluster(project, "status", NAME)
+
+
+def states(found):
+    """Return the state of each task and hook that has one."""
+    flow = found["workflow"]
+    parts = [part for each in flow["tasks"] for part in (*each["before"], each["task"], *each["after"])]
+    parts += [*flow["start"], *flow["end"], *flow["more"], *flow["on_error"], *flow["always"]]
+    return {part["hook"] or part["task"]: part["state"] for part in parts}
+
+
+def test_an_upgrade_that_fails_in_the_middle_goes_on_there_once_the_cause_is_gone(project):
+    files = {"tidegate.yaml": FILE, "cni.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: cni}\n"}
+    made = applied(project, project.push_files({**files, "shop/cluster.yaml": spec("1.33")}))
+    assert (made["state"], made["kubernetes"]) == ("ready", "1.33")
+    assert states(made)["install-networking"] == "done"
+
+    failed = applied(project, project.push_files({"shop/cluster.yaml": spec("1.34")}), "The workflow failed")
+    assert (failed["state"], failed["kubernetes"], failed["resumable"]) == ("failed", "1.33", True)
+    assert failed["workflow"]["error"]["error"] == "TaskFailed"
+    first = states(failed)
+    assert (first["upgrade-networking"], first["may"], first["upgrade-cluster"]) == ("done", "failed", "not-reached")
+    assert (first["tell"], first["diagnose-workload-cluster"]) == ("done", "done")
+
+    repaired = project.push_files({"may-upgrade": "yes\n"})
+    cluster(project, "resume", NAME)
+    resumed = applied(project, repaired)
+    assert (resumed["state"], resumed["kubernetes"], resumed["held"]) == ("ready", "1.34", [])
+    second = states(resumed)
+    assert (second["validate"], second["upgrade-networking"]) == ("done", "done-before")
+    assert (second["may"], second["upgrade-cluster"]) == ("done", "done")
+
+    # It was a deployment by hand, which locks the queue.
+    assert run_tidegate(project, "unlock", project.name, NAME).returncode == 0
+    gone = applied(project, project.push_files({"tidegate.yaml": f"{FILE}    destroy: true\n"}))
+    assert (gone["state"], gone["workflow"]["operation"]) == ("absent", "delete")
+
+
+def test_a_cluster_that_cannot_be_planned_says_why_on_its_check_run(project):
+    sha = project.push_files({"tidegate.yaml": FILE, "cni.yaml": "{}\n", "shop/cluster.yaml": "nodes: 3\n"})
+    run = project.wait(sha, NAME, "The plan failed")
+    assert "nodes in the cluster's file is not known" in run["output"]["summary"] + title(run)
+    assert cluster(project, "status")["clusters"] == []
