@@ -24,6 +24,7 @@ COMPONENT = f"{MARKS}/component"
 CLUSTER = f"{MARKS}/cluster"
 #: Where inventories are: a namespace that every cluster has.
 _NAMESPACE = "kube-system"
+_OF_THE_SERVER = frozenset({"managedFields", "resourceVersion"})
 #: Seconds until the kinds of new definitions are served.
 _DEFINITION_SECONDS = 60
 _MOST_NAMED = 5
@@ -130,7 +131,7 @@ class _Installing:
                 )
             metadata = {**each["metadata"], "labels": {**labels(each), COMPONENT: self._component.name}}
             applied = self._api.apply({**each, "metadata": metadata})
-            self._changed |= found is None or _version(found) != _version(applied)
+            self._changed |= found is None or _content(found) != _content(applied)
 
     def _delete(self, objects: set[Identity]) -> None:
         """Delete what the component no longer has; what others have taken over stays."""
@@ -165,5 +166,10 @@ def _rank(of: Identity) -> tuple[int, int, Identity]:
     return *rank(of), of
 
 
-def _version(found: Object) -> str:
-    return str(found["metadata"].get("resourceVersion"))
+def _content(found: Object) -> Object:
+    """Return an object without what others write.
+
+    A server before 1.22 notes the time of each apply, also of the same.
+    """
+    metadata = {name: value for name, value in found["metadata"].items() if name not in _OF_THE_SERVER}
+    return {**found, "metadata": metadata, "status": None}
