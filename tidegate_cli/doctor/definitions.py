@@ -14,7 +14,7 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from tidegate.aws.definitions import ENDING, rendered
-from tidegate.clusters.adapters.machines import cluster_machines
+from tidegate.clusters.adapters.machines import PARTS, cluster_machines
 from tidegate_cli.doctor.result import Result
 
 _PLACEHOLDER = re.compile(r"\$\{(\w+)\}")
@@ -50,7 +50,8 @@ def _machines(folder: Path) -> Iterator[tuple[str, str]]:
     """Yield the machines: those of files, and those of cluster workflows with the hooks that come with Tidegate."""
     for path in sorted(folder.glob(f"*{ENDING}")):
         yield path.name, rendered(path)
-    yield from cluster_machines(folder)
+    if (folder / PARTS).exists():
+        yield from cluster_machines(folder)
 
 
 def _refusals(states: Any, name: str, text: str) -> Iterator[str]:
