@@ -115,7 +115,8 @@ def _empty(loaded: LoadedConfiguration, configured: ConfiguredRoots) -> Iterator
 def _aimless(configured: ConfiguredRoots, told: Callable[[TagQuery], bool]) -> Iterator[str]:
     seen = set()
     for each in configured.roots:
-        if each.depends_on is None or told(each.depends_on):
+        # A cluster waits for others by what it is: nobody wrote a query.
+        if each.depends_on is None or each.run.cluster is not None or told(each.depends_on):
             continue
         matching = [other for other in configured.roots if each.depends_on.matches(other.tagged)]
         key = each.sources.get("root", 0), each.depends_on.text, each.stack
