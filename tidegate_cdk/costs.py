@@ -170,17 +170,28 @@ def _schedules(resources: Mapping[str, Any]) -> Iterator[Line]:
 
 
 def _images(resources: Mapping[str, Any]) -> Iterator[Line]:
-    """Count images of functions and containers. Each upgrade leaves another one of each in the CDK's repository."""
+    """Count images of functions and containers. Each upgrade leaves another one of each in the CDK's repository.
+
+    That of cluster tasks has the layers of the runner's, and some of its own.
+    """
     functions = [
         json.dumps(each["Code"]) for each in _of(resources, "AWS::Lambda::Function") if "ImageUri" in each["Code"]
     ]
     tasks = [
-        json.dumps(each["Image"])
+        (task["Family"], json.dumps(each["Image"]))
         for task in _of(resources, "AWS::ECS::TaskDefinition")
         for each in task["ContainerDefinitions"]
     ]
-    images = {_digest(each) for each in (*functions, *tasks)}
-    yield Line(f"{len(images)} images of one release", "GB of images", len(images) * _ASSUMED["gb_of_an_image"])
+    whole = {
+        _digest(each) for each in (*functions, *(image for family, image in tasks if not _is_for_clusters(family)))
+    }
+    on_top = {_digest(image) for family, image in tasks if _is_for_clusters(family)} - whole
+    size = len(whole) * _ASSUMED["gb_of_an_image"] + len(on_top) * _ASSUMED["gb_of_cluster_tools"]
+    yield Line(f"{len(whole) + len(on_top)} images of one release", "GB of images", size)
+
+
+def _is_for_clusters(family: str) -> bool:
+    return family.endswith("-task")
 
 
 def _digest(image: str) -> str:
