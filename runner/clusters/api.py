@@ -36,21 +36,20 @@ class Refused(TaskFailed):
 class Api:
     """The API server that a kubeconfig leads to. ``name`` is the cluster's, for messages.
 
+    ``directory`` is for what must be a file, such as certificates.
+
     ``check`` is called before each call: it raises Interrupted if the job must stop. Calls raise ClusterUnreachable if
     the server does not answer, and TaskFailed if it refuses.
     """
 
-    def __init__(self, kubeconfig: Path, name: str, check: Callable[[], None]) -> None:
+    def __init__(self, kubeconfig: Mapping[str, Any], name: str, directory: Path, check: Callable[[], None]) -> None:
         from kubernetes.client import ApiClient, Configuration  # noqa: PLC0415  # It takes most of a second.
-        from kubernetes.config import ConfigException, load_kube_config  # noqa: PLC0415
+        from kubernetes.config import ConfigException, load_kube_config_from_dict  # noqa: PLC0415
 
         configuration = Configuration()
         try:
-            load_kube_config(
-                str(kubeconfig),
-                client_configuration=configuration,
-                persist_config=False,
-                temp_file_path=str(kubeconfig.parent),
+            load_kube_config_from_dict(
+                kubeconfig, client_configuration=configuration, persist_config=False, temp_file_path=str(directory)
             )
         except ConfigException as error:
             raise TaskFailed(f"The kubeconfig of {name} cannot be used: {error}. Replace it.") from error

@@ -21,8 +21,12 @@ _SECRET = ("token", "client-key-data", "password")
 class Kubeconfig:
     """A kubeconfig with one cluster and one user. ``secrets`` are to be masked."""
 
-    text: str
+    content: Mapping[str, Any]
     secrets: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        return json.dumps(self.content)
 
 
 def stored_kubeconfig(document: object, name: str) -> Kubeconfig:
@@ -72,7 +76,7 @@ def _kubeconfig(name: str, cluster: Mapping[str, Any], user: Mapping[str, Any], 
         "users": [{"name": "tidegate", "user": dict(user)}],
         "contexts": [{"name": name, "context": {"cluster": name, "user": "tidegate"}}],
     }
-    return Kubeconfig(json.dumps(content), tuple(secrets))
+    return Kubeconfig(content, tuple(secrets))
 
 
 def _named(document: Mapping[str, Any], group: str, field: str, wanted: object, name: str) -> Mapping[str, Any]:

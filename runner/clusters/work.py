@@ -61,7 +61,8 @@ class Work:
     pause: Callable[[float], None] = time.sleep
     warnings: list[str] = field(default_factory=list)
     found: bool = False
-    _apis: dict[str, Api] = field(default_factory=dict)
+    _apis: dict[ClusterReference, Api] = field(default_factory=dict)
+    _made: dict[ClusterReference, Kubeconfig] = field(default_factory=dict)
 
     @cached_property
     def context(self) -> Context:
@@ -120,12 +121,12 @@ class Work:
 
     def api(self, reference: ClusterReference) -> Api:
         """Return a cluster's API server. Raise TaskFailed for one that has none."""
-        file = self.kubeconfig(reference)
-        if file is None:
+        made = self._kubeconfig(reference)
+        if made is None:
             raise TaskFailed(f"The cluster {reference.name} is simulated: it has no API server.")
-        if reference.name not in self._apis:
-            self._apis[reference.name] = Api(file, reference.name, self.tools.interruption.check)
-        return self._apis[reference.name]
+        if reference not in self._apis:
+            self._apis[reference] = Api(made.content, reference.name, self._kubeconfigs, self.tools.interruption.check)
+        return self._apis[reference]
 
     def close(self) -> None:
         """Close the connections to API servers."""
@@ -133,18 +134,33 @@ class Work:
             each.close()
 
     def kubeconfig(self, reference: ClusterReference) -> Path | None:
-        """Return a file that only this job reads, None for a simulated cluster."""
-        if reference.access is Access.SIMULATED:
+        """Return a file for commands, None for a simulated cluster.
+
+        It is never read here: a command could have put a program into it, which would run as the runner.
+        """
+        made = self._kubeconfig(reference)
+        if made is None:
             return None
+        file = self._kubeconfigs / f"{reference.name}.json"
+        file.unlink(missing_ok=True)
+        file.touch(mode=0o600, exist_ok=False)
+        file.write_text(made.text, encoding="utf-8")
+        return file
+
+    @property
+    def _kubeconfigs(self) -> Path:
         directory = self.tools.directory / "kubeconfigs"
         directory.mkdir(mode=0o700, exist_ok=True)
-        file = directory / f"{reference.name}.json"
-        if not file.exists():
+        return directory
+
+    def _kubeconfig(self, reference: ClusterReference) -> Kubeconfig | None:
+        if reference.access is Access.SIMULATED:
+            return None
+        if reference not in self._made:
             made = self._stored(reference) if reference.access is Access.SECRET else self._eks(reference)
             self.tools.log.masker.add(made.secrets)
-            file.touch(mode=0o600)
-            file.write_text(made.text, encoding="utf-8")
-        return file
+            self._made[reference] = made
+        return self._made[reference]
 
     def _stored(self, reference: ClusterReference) -> Kubeconfig:
         import yaml  # noqa: PLC0415  # Not every task reads one.

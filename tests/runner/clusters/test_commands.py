@@ -31,6 +31,16 @@ def shop(workflows):
     return make
 
 
+def login(**user):
+    """Return a kubeconfig for a server that does not answer."""
+    return {
+        "current-context": "x",
+        "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
+        "clusters": [{"name": "c", "cluster": {"server": "https://127.0.0.1:1"}}],
+        "users": [{"name": "u", "user": user}],
+    }
+
+
 @pytest.fixture
 def unasked(monkeypatch):
     """Let no API server be asked for its version: there is none."""
@@ -72,13 +82,7 @@ def test_a_probe_that_fails_is_no_answer(shop):
 
 
 def test_a_hook_has_the_context_and_the_clusters_and_returns_values(shop, aws, unasked):
-    login = {
-        "current-context": "x",
-        "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
-        "clusters": [{"name": "c", "cluster": {"server": "https://127.0.0.1:1"}}],
-        "users": [{"name": "u", "user": {"token": "very-secret-token"}}],
-    }
-    aws.secrets["tidegate/clusters/acme/infra/shop"] = json.dumps(login)
+    aws.secrets["tidegate/clusters/acme/infra/shop"] = json.dumps(login(token="very-secret-token"))
     script = (
         'stat -c %a "$KUBECONFIG"; cat "$KUBECONFIG" "$TIDEGATE_CONTEXT"\n'
         'echo "$TIDEGATE_CLUSTER $TIDEGATE_OPERATION $TIDEGATE_HOOK $TIDEGATE_FENCE ${AWS_SECRET_ACCESS_KEY-none}"\n'
@@ -92,6 +96,23 @@ def test_a_hook_has_the_context_and_the_clusters_and_returns_values(shop, aws, u
     assert "600\n" in made.log
     assert "shop create look 1 none" in made.log
     assert "very-secret-token" not in made.log
+
+
+def test_a_command_cannot_give_the_runner_a_program_to_run(shop, aws, tmp_path):
+    aws.secrets["tidegate/clusters/acme/infra/shop"] = json.dumps(login(token="very-secret-token"))
+    proof = tmp_path / "ran-as-the-runner"
+    version = "client.authentication.k8s.io/v1"
+    program = {"apiVersion": version, "command": "touch", "args": [str(proof)], "interactiveMode": "Never"}
+    create = (
+        'cd "$(dirname "$TIDEGATE_VALUES")" && mkdir -p kubeconfigs\n'
+        'cp "$OLDPWD/planted.json" kubeconfigs/shop.json\n'
+        'echo workload-cluster=secret:shop > "$TIDEGATE_VALUES"\n'
+    )
+    files = {"network/create.sh": create, "network/planted.json": json.dumps(login(exec=program))}
+    made = shop(**{SPEC: spec("[sh, create.sh]"), **files})
+    with pytest.raises(ClusterUnreachable):
+        made.run(CREATE)
+    assert not proof.exists()
 
 
 def test_a_repository_cannot_name_the_secret_of_another(shop):
