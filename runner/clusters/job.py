@@ -14,10 +14,11 @@ from runner.faults import RunnerFault, TaskFailed
 from runner.job import Preparation, Tools
 from tidegate.aws.client import AwsError
 from tidegate.clusters.adapters.files import read_order, read_plan, result_text
+from tidegate.clusters.adapters.source import spec_document
 from tidegate.clusters.rules.order import TaskOrder, TaskResult, result_key
 from tidegate.clusters.rules.plan import ClusterPlan, PlannedHook
 from tidegate.clusters.rules.refusals import ClusterRefused
-from tidegate.deploys.rules.job import Job, TakenJob
+from tidegate.deploys.rules.job import TakenJob
 from tidegate.plans.rules.plan import Artifact
 
 
@@ -53,7 +54,7 @@ def begin(tools: Tools, preparation: Preparation, taken: TakenJob) -> Work:
     hook = _hook(order, plan)
     tools.log.say(f"{order.operation} of {order.cluster.name}: {_named(order)}")
     place = preparation.place(taken)
-    return Work(tools, job, place, order, plan, _spec(tools, job, order), hook)
+    return Work(tools, job, place, order, plan, _spec(tools, order), hook)
 
 
 def _values(work: Work, preparation: Preparation, taken: TakenJob) -> Mapping[str, str]:
@@ -92,14 +93,11 @@ def _named(order: TaskOrder) -> str:
     return f"hook {order.hook} of {order.registrar}" if order.hook else f"task {order.task}"
 
 
-def _spec(tools: Tools, job: Job, order: TaskOrder) -> Mapping[str, Any]:
-    import yaml  # noqa: PLC0415  # Only the image for clusters has it.
-
-    file = tools.source / order.cluster.spec
+def _spec(tools: Tools, order: TaskOrder) -> Mapping[str, Any]:
     try:
-        document = yaml.safe_load(file.read_bytes())
-    except (OSError, yaml.YAMLError) as error:
-        raise TaskFailed(f"{order.cluster.spec} cannot be read at {job.sha[:12]}: {error}.") from error
+        document = spec_document(tools.source, order.cluster)
+    except ClusterRefused as refusal:
+        raise TaskFailed(str(refusal)) from refusal
     if not isinstance(document, Mapping):
         raise TaskFailed(f"{order.cluster.spec} is no mapping.")
     return document

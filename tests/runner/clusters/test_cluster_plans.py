@@ -34,6 +34,8 @@ CNI = DeclaredComponent("cni", ComponentRole.NETWORKING, ComponentForm.MANIFESTS
 HOOK = DeclaredHook("tell", HookPoint.AFTER, "install-networking", ("./tell",))
 PLATFORM = DeclaredCluster("platform", ClusterKind.MANAGEMENT, ProviderName.SIMULATED, SPEC, "", (CNI,), (HOOK,))
 FILES = {SPEC: 'kubernetes: "1.33"\n', "cni.yaml": "kind: DaemonSet\n"}
+#: Thirty lines that become a billion values.
+ALIASES = "l0: &l0 [x, x]\n" + "".join(f"l{n}: &l{n} [*l{n - 1}, *l{n - 1}]\n" for n in range(1, 31))
 MODULE = 'resource "terraform_data" "eks" { input = "1.33" }\n'
 
 
@@ -136,6 +138,12 @@ def test_a_root_module_is_planned_as_part_of_its_cluster(bench: Bench) -> None:
     [
         ({"cni.yaml": "", "network/a": ""}, "is not in the commit"),
         ({**FILES, SPEC: "kubernetes: [\n"}, "cannot be read as YAML"),
+        ({**FILES, SPEC: "provider: " + "[" * 120_000}, "nested too deep"),
+        ({**FILES, SPEC: ALIASES + "gitops: *l30\n"}, "too many values"),
+        ({**FILES, SPEC: "provider: {since: 2026-13-45}\n"}, "cannot be read as YAML"),
+        ({**FILES, SPEC: f"provider: {{nodes: {'9' * 5000}}}\n"}, "cannot be read as YAML"),
+        ({**FILES, SPEC: "provider: {nodes: !!bool 3}\n"}, "cannot be read as YAML"),
+        ({**FILES, SPEC: "provider: {since: !!timestamp now}\n"}, "cannot be read as YAML"),
         ({**FILES, SPEC: "- 1\n"}, "is no mapping"),
         ({**FILES, SPEC: 'kubernetes: "1.33"\nnodes: 3\n'}, "nodes"),
         ({**FILES, SPEC: "x" * 300_000}, "larger than 256 KiB"),

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+
+from yaml import CSafeLoader, load
 
 from tidegate.clusters.rules.refusals import InvalidSpec
 from tidegate.clusters.rules.spec import Spec, spec_of
+from tidegate.config.document import read_document
 from tidegate.deploys.rules.cluster import DeclaredCluster, ProviderName
+from tidegate.rules.errors import InvalidConfiguration
 
 #: Bytes of a cluster's file, and of all files of a cluster and its components together.
 _LARGEST_FILE, _LARGEST_TOGETHER = 256 * 1024, 64 * 1024 * 1024
@@ -20,19 +25,33 @@ def read_spec(source: Path, cluster: DeclaredCluster) -> Spec:
 
     Raise ClusterRefused.
     """
-    from yaml import CSafeLoader, YAMLError, load  # noqa: PLC0415  # Other jobs do without it.
-
     files = [(cluster.spec, _content(source, cluster.spec))]
-    try:
-        document = load(files[0][1], CSafeLoader)  # It makes plain values only.
-    except (YAMLError, UnicodeDecodeError, RecursionError) as error:
-        raise InvalidSpec("The whole", f"cannot be read as YAML ({_first_line(error)})", "a mapping") from None
+    document = spec_document(source, cluster)
     if cluster.provider is ProviderName.TERRAFORM:
         module = (source / cluster.spec).parent
         files += [
             _file(source, path) for pattern in _MODULE_FILES for path in sorted(module.glob(pattern)) if path.is_file()
         ]
     return spec_of(document, cluster, files, _of_components(source, cluster))
+
+
+def spec_document(source: Path, cluster: DeclaredCluster) -> Any:
+    """Return the values in a cluster's file. Raise InvalidSpec.
+
+    A pull request's author writes it: what is nested so deep that it ends the process, or becomes too large by aliases
+    of aliases, is refused before values are made of it.
+    """
+    content = _content(source, cluster.spec)
+    try:
+        read_document(cluster.spec, content, merging=True)
+        return load(content, CSafeLoader)  # It makes plain values only.
+    except (
+        InvalidConfiguration,
+        ValueError,
+        LookupError,
+        AttributeError,
+    ) as error:  # Of dates and numbers that are none.
+        raise InvalidSpec("The whole", f"cannot be read as YAML ({_first_line(error)})", "a mapping") from None
 
 
 def _first_line(error: Exception) -> str:
