@@ -14,6 +14,7 @@ from tests.runner.conftest import Bench
 from tidegate.aws.records import unpack
 from tidegate.clusters.adapters.source import read_spec
 from tidegate.clusters.rules.plan import ClusterPlan
+from tidegate.clusters.rules.refusals import InvalidSpec
 from tidegate.clusters.rules.workflow import Operation
 from tidegate.deploys.rules.cluster import (
     ClusterKind,
@@ -154,6 +155,29 @@ def test_a_file_that_cannot_be_used_is_refused_with_its_reason(
     bench: Bench, files: Mapping[str, str], problem: str
 ) -> None:
     assert problem in refused(bench, files=files)
+
+
+@pytest.mark.parametrize("target", ["/proc/self/environ", "../../.."])
+def test_a_link_of_a_component_to_what_the_hash_would_not_have_is_refused(tmp_path: Path, target: str) -> None:
+    (tmp_path / "network").mkdir()
+    (tmp_path / "chart").mkdir()
+    (tmp_path / SPEC).write_text(FILES[SPEC])
+    (tmp_path / "chart" / "values.yaml").symlink_to(target)
+    chart = replace(CNI, form=ComponentForm.CHART, path="chart")
+    with pytest.raises(InvalidSpec, match=r"chart/values\.yaml"):
+        read_spec(tmp_path, replace(PLATFORM, components=(chart,)))
+
+
+def test_what_a_link_of_a_component_leads_to_is_part_of_it(tmp_path: Path) -> None:
+    (tmp_path / "network").mkdir()
+    (tmp_path / SPEC).write_text(FILES[SPEC])
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "cni.yaml").symlink_to("../shared.yaml")
+    (tmp_path / "shared.yaml").write_text("kind: DaemonSet\n")
+    declared = replace(PLATFORM, components=(replace(CNI, path="parts"),))
+    before = read_spec(tmp_path, declared)
+    (tmp_path / "shared.yaml").write_text("kind: Deployment\n")
+    assert read_spec(tmp_path, declared).hash != before.hash
 
 
 def test_a_version_that_kubernetes_cannot_jump_to_is_refused(bench: Bench, known: CurrentCluster) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from yaml import CSafeLoader, load
 from tidegate.clusters.rules.refusals import InvalidSpec
 from tidegate.clusters.rules.spec import Spec, spec_of
 from tidegate.config.document import read_document
-from tidegate.deploys.rules.cluster import DeclaredCluster, ProviderName
+from tidegate.deploys.rules.cluster import DeclaredCluster, DeclaredComponent, ProviderName
 from tidegate.rules.errors import InvalidConfiguration
 
 #: Bytes of a cluster's file, and of all files of a cluster and its components together.
@@ -30,7 +31,10 @@ def read_spec(source: Path, cluster: DeclaredCluster) -> Spec:
     if cluster.provider is ProviderName.TERRAFORM:
         module = (source / cluster.spec).parent
         files += [
-            _file(source, path) for pattern in _MODULE_FILES for path in sorted(module.glob(pattern)) if path.is_file()
+            _file(source, path)
+            for pattern in _MODULE_FILES
+            for path in sorted(module.glob(pattern))
+            if _is_inside(source, path) and path.is_file()
         ]
     return spec_of(document, cluster, files, _of_components(source, cluster))
 
@@ -45,12 +49,7 @@ def spec_document(source: Path, cluster: DeclaredCluster) -> Any:
     try:
         read_document(cluster.spec, content, merging=True)
         return load(content, CSafeLoader)  # It makes plain values only.
-    except (
-        InvalidConfiguration,
-        ValueError,
-        LookupError,
-        AttributeError,
-    ) as error:  # Of dates and numbers that are none.
+    except (InvalidConfiguration, ValueError, LookupError, AttributeError) as error:  # Such as for dates that are none.
         raise InvalidSpec("The whole", f"cannot be read as YAML ({_first_line(error)})", "a mapping") from None
 
 
@@ -60,7 +59,7 @@ def _first_line(error: Exception) -> str:
 
 def _content(source: Path, name: str) -> bytes:
     path = source / name
-    if not path.resolve().is_relative_to(source.resolve()) or not path.is_file():
+    if not _is_inside(source, path) or not path.is_file():
         raise InvalidSpec(name, "is not in the commit", "a file of the repository")
     if path.stat().st_size > _LARGEST_FILE:
         raise InvalidSpec(name, "is larger than 256 KiB", "a smaller file")
@@ -73,15 +72,27 @@ def _of_components(source: Path, cluster: DeclaredCluster) -> Iterator[tuple[str
     for each in cluster.components:
         for name in filter(None, (each.path, each.values)):
             found = source / name
-            if not found.resolve().is_relative_to(source.resolve()) or not found.exists():
+            if not _is_inside(source, found) or not found.exists():
                 raise InvalidSpec(f"The component {each.name}", f"has {name}, which is not in the commit", "a path")
             for path in [found] if found.is_file() else sorted(found.rglob("*")):
-                if path.is_symlink() or not path.is_file():
+                _refuse_link(source, each, path)
+                if not path.is_file():
                     continue
                 left -= path.stat().st_size
                 if left < 0:
                     raise InvalidSpec(f"The component {each.name}", "is too large", "64 MiB for all components")
                 yield _file(source, path)
+
+
+def _refuse_link(source: Path, component: DeclaredComponent, path: Path) -> None:
+    """Refuse what Helm would follow: out of the repository, or to files that the hash would not have."""
+    if path.is_symlink() and (not _is_inside(source, path) or path.is_dir()):
+        problem = f"has the link {path.relative_to(source)}, which leads to a directory or out of the repository"
+        raise InvalidSpec(f"The component {component.name}", problem, "links to files of the repository")
+
+
+def _is_inside(source: Path, path: Path) -> bool:
+    return Path(os.path.realpath(path)).is_relative_to(source.resolve())  # It refuses no circle of links.
 
 
 def _file(source: Path, path: Path) -> tuple[str, bytes]:
