@@ -11,6 +11,7 @@ from runner.clusters.api import Api
 from runner.clusters.objects import Identity, Object, annotations_of, identity
 from runner.clusters.work import Work
 from runner.faults import TaskFailed
+from runner.workspace import place_in
 from tidegate.deploys.rules.cluster import ComponentForm, DeclaredComponent
 
 #: Seconds for kubectl or helm to render: they read files.
@@ -19,6 +20,13 @@ _MOST_BYTES = 64 << 20
 #: The annotation of what Helm itself would run around an installation.
 _HOOK = "helm.sh/hook"
 _ENDINGS = frozenset({".yaml", ".yml", ".json"})
+#: The file of a kustomization, and its keys that name files, directories or, which is refused, other repositories.
+_KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+_NAMING = ("resources", "bases", "components", "crds", "configurations", "generators", "transformers", "validators")
+#: Who renders needs no credentials and no network: what runs on a cluster is what was reviewed. There is no such proxy.
+_PASSED = ("PATH", "HOME", "TMPDIR", "LANG")
+_NO_PROXY = "http://127.0.0.1:9"
+_OFFLINE = {"HTTP_PROXY": _NO_PROXY, "HTTPS_PROXY": _NO_PROXY, "GIT_ALLOW_PROTOCOL": "none"}
 
 
 def render(work: Work, component: DeclaredComponent, version: str) -> list[Object]:
@@ -30,6 +38,7 @@ def render(work: Work, component: DeclaredComponent, version: str) -> list[Objec
     if component.form is ComponentForm.MANIFESTS:
         texts: Iterable[tuple[str, bytes]] = _manifests(work, component, place)
     elif component.form is ComponentForm.KUSTOMIZATION:
+        _check_kustomization(work, component, place, set())
         texts = [(component.path, _output(work, component, ["kubectl", "kustomize", str(place)]))]
     else:
         texts = [(component.path, _output(work, component, _helm(work, component, place, version)))]
@@ -51,6 +60,25 @@ def _manifests(work: Work, component: DeclaredComponent, place: Path) -> list[tu
     if not found:
         raise _wrong(component, "has no file of YAML or JSON")
     return [(name, file.read_bytes()) for name, file in found if file.is_file()]
+
+
+def _check_kustomization(work: Work, component: DeclaredComponent, place: Path, seen: set[Path]) -> None:
+    """Refuse a kustomization that names anything but files and directories of the commit."""
+    seen.add(place)
+    for file in (place / name for name in _KUSTOMIZATIONS):
+        documents = _documents(component, file.name, file.read_bytes()) if file.is_file() else []
+        for entry in (each for document in documents for each in _named_in(document)):
+            found = place_in(work.tools.source, place / entry)
+            if found is None or not found.exists():
+                raise _wrong(component, f"names {entry[:200]!r}, which is not in the commit: nothing is fetched")
+            if found.is_dir() and found not in seen:
+                _check_kustomization(work, component, found, seen)
+
+
+def _named_in(document: object) -> list[str]:
+    lists = [document.get(key) for key in _NAMING] if isinstance(document, dict) else []
+    entries = [each for listed in lists if isinstance(listed, list) for each in listed]
+    return [each for each in entries if isinstance(each, str) and "\n" not in each]  # Others stand there in full.
 
 
 def _helm(work: Work, component: DeclaredComponent, place: Path, version: str) -> list[str]:
@@ -78,9 +106,10 @@ def _output(work: Work, component: DeclaredComponent, argv: list[str]) -> bytes:
             printed.write(block)
 
     what = f"{argv[0]} for the component {component.name}"
+    environ = {name: text for name, text in work.place.environ.items() if name in _PASSED} | _OFFLINE
     work.say(what)
     try:
-        code = work.tools.processes.run_program(argv, work.tools.source, work.place.environ, _RENDER_SECONDS, keep)
+        code = work.tools.processes.run_program(argv, work.tools.source, environ, _RENDER_SECONDS, keep)
     except OSError as error:
         raise TaskFailed(f"{what} failed to start: {error}. The runner's image for clusters has it.") from error
     work.tools.log.end_line()
@@ -93,13 +122,17 @@ def _output(work: Work, component: DeclaredComponent, argv: list[str]) -> bytes:
 
 
 def _parsed(component: DeclaredComponent, name: str, text: bytes) -> list[Object]:
+    documents = _documents(component, name, text)
+    return [found for each in documents if each is not None for found in _objects(component, name, each)]
+
+
+def _documents(component: DeclaredComponent, name: str, text: bytes) -> list[Any]:
     import yaml  # noqa: PLC0415  # Only the image for clusters has it.
 
     try:
-        documents = list(yaml.load_all(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
+        return list(yaml.load_all(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
     except (yaml.YAMLError, ValueError) as error:
         raise _wrong(component, f"has no YAML in {name}: {error}") from error
-    return [found for each in documents if each is not None for found in _objects(component, name, each)]
 
 
 def _objects(component: DeclaredComponent, name: str, document: Any) -> list[Object]:

@@ -159,12 +159,53 @@ def test_a_kustomization_is_rendered(shop, server):
 
 
 def test_a_kustomization_that_cannot_be_rendered_says_so_in_the_log(shop):
-    made = shop(
-        [component("kust2", ComponentForm.KUSTOMIZATION, "bad")], {"bad/kustomization.yaml": "resources: [gone.yaml]\n"}
-    )
+    files = {"bad/kustomization.yaml": "patches: [{path: gone.yaml}]\n"}
+    made = shop([component("kust2", ComponentForm.KUSTOMIZATION, "bad")], files)
     with pytest.raises(TaskFailed, match="cannot be rendered"):
         made.run(TASK)
     assert "no such file" in made.log
+
+
+@pytest.mark.parametrize(
+    "entry", ["https://example.com/app.yaml", "github.com/acme/app//base?ref=v1", "../../..", "../remote"]
+)
+def test_a_kustomization_that_names_what_is_not_in_the_commit_is_refused(shop, entry):
+    files = {
+        "overlay/kustomization.yaml": f"resources: ['{entry}']\n",
+        "remote/kustomization.yaml": "components: ['git@example.com:acme/app.git']\n",
+    }
+    made = shop([component("kust3", ComponentForm.KUSTOMIZATION, "overlay")], files)
+    with pytest.raises(TaskFailed, match="not in the commit"):
+        made.run(TASK)
+    assert "kubectl" not in made.log
+
+
+def test_kustomizations_may_be_made_of_each_other_and_of_lists_in_full(shop, server):
+    inline = "apiVersion: builtin\nkind: PrefixTransformer\nmetadata: {name: named}\nprefix: shared-\n"
+    inline += "fieldSpecs: [{path: metadata/name}]\n"
+    files = {
+        "overlay/kustomization.yaml": json.dumps({"resources": ["../base"], "transformers": [inline]}),
+        "base/kustomization.yaml": "resources: [all.yaml]\n",
+        "base/all.yaml": manifests(settings("base")),
+    }
+    shop([component("kust4", ComponentForm.KUSTOMIZATION, "overlay")], files).run(TASK)
+    assert server.kubectl("get", "configmap", "shared-base").code == 0
+
+
+def test_what_renders_has_neither_credentials_nor_a_network(shop, server, tmp_path, monkeypatch):
+    script = (
+        "#!/bin/sh\nprintf 'apiVersion: v1\\nkind: ConfigMap\\nmetadata: {name: seen, namespace: default}\\n"
+        'data: {aws: "%s", proxy: "%s", git: "%s"}\\n\' "$(env | grep -c ^AWS_)" "$HTTPS_PROXY" "$GIT_ALLOW_PROTOCOL"\n'
+    )
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "kubectl").write_text(script)
+    (tmp_path / "bin" / "kubectl").chmod(0o755)
+    files = {"overlay/kustomization.yaml": "namePrefix: shop-\n"}
+    made = shop([component("kust5", ComponentForm.KUSTOMIZATION, "overlay")], files)
+    with monkeypatch.context() as patched:
+        patched.setattr("tests.runner.clusters.workflows.BIN", tmp_path / "bin")
+        made.run(TASK)
+    assert server.get("configmap", "seen")["data"] == {"aws": "0", "proxy": "http://127.0.0.1:9", "git": "none"}
 
 
 def test_credentials_that_have_expired_are_told(shop, server):
