@@ -54,8 +54,17 @@ def _undeclared(work: Work, api: Api) -> list[DeclaredComponent]:
     """Return the components that are installed for this cluster, and are declared no more."""
     declared = {each.name for each in work.order.cluster.components}
     found = api.list("v1", "ConfigMap", f"{CLUSTER}={work.name},{COMPONENT}", _NAMESPACE)
-    names = {labels(each)[COMPONENT] for each in found} - declared
+    names = {labels(each)[COMPONENT] for each in found if _declared_by(each) == _declarer(work)} - declared
     return [DeclaredComponent(name, ComponentRole.PACKAGE, ComponentForm.MANIFESTS, ".") for name in sorted(names)]
+
+
+def _declarer(work: Work) -> str:
+    """Return the cluster that declares a component: others, of other repositories, may be adopted from the same one."""
+    return f"{work.job.repository}/{work.name}"
+
+
+def _declared_by(inventory: Object) -> str:
+    return str((inventory.get("data") or {}).get("cluster", ""))
 
 
 class _Installing:
@@ -106,6 +115,11 @@ class _Installing:
         if found is None:
             return set(), ""
         data = found.get("data") or {}
+        if (other := _declared_by(found)) != _declarer(self._work):
+            raise TaskFailed(
+                f"The component {self._component.name} on {self._api.name} is that of the cluster {other}: what is its "
+                "own would be deleted. Nothing was changed. Give this component another name."
+            )
         if int(data.get("fence", "0")) > self._work.order.fence:
             raise TaskFailed(
                 f"A later workflow has changed the component {self._component.name} on {self._api.name}: this one has "
@@ -114,7 +128,12 @@ class _Installing:
         return {Identity(*each) for each in json.loads(data.get("objects", "[]"))}, data.get("version", "")
 
     def _remember(self, objects: set[Identity], version: str) -> None:
-        data = {"objects": json.dumps(sorted(objects)), "version": version, "fence": str(self._work.order.fence)}
+        data = {
+            "cluster": _declarer(self._work),
+            "objects": json.dumps(sorted(objects)),
+            "version": version,
+            "fence": str(self._work.order.fence),
+        }
         marks = {COMPONENT: self._component.name, CLUSTER: self._work.name}
         metadata = {"name": self._inventory.name, "namespace": _NAMESPACE, "labels": marks}
         self._api.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data})

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,10 +23,11 @@ def workflows(aws: FakeAws, forge: Forge, tmp_path: Path, monkeypatch: pytest.Mo
     # A runner ends all that its programs left; this process has API servers as well.
     for module in ("process", "plan_job"):
         monkeypatch.setattr(f"runner.{module}.kill_descendants", lambda: None)
-    place = tmp_path / "runners"
-    place.mkdir()
+    numbers = itertools.count(1)
 
     def make(cluster: DeclaredCluster, files: dict[str, str], **more: object) -> Workflows:
+        place = tmp_path / f"runners-{next(numbers)}"
+        place.mkdir()
         return Workflows(aws, forge, place, cluster, files, **more)  # type: ignore[arg-type]
 
     return make

@@ -33,10 +33,16 @@ def server(kubernetes):
 def shop(workflows, aws, server):
     """Return what makes the workflows of an adopted cluster with these components and files, planned and validated."""
 
-    def make(components, files, kubeconfig=None, spec='kubernetes: "1.20"\nprovider: {secret: shop}\n'):
-        aws.secrets["tidegate/clusters/acme/infra/shop"] = (kubeconfig or server.kubeconfig).read_text()
+    def make(
+        components,
+        files,
+        kubeconfig=None,
+        repository="acme/infra",
+        spec='kubernetes: "1.20"\nprovider: {secret: shop}\n',
+    ):
+        aws.secrets[f"tidegate/clusters/{repository}/shop"] = (kubeconfig or server.kubeconfig).read_text()
         declared = DeclaredCluster("shop", ClusterKind.WORKLOAD, ProviderName.EXISTING, SPEC, "", tuple(components))
-        made = workflows(declared, {SPEC: spec, **files})
+        made = workflows(declared, {SPEC: spec, **files}, repository=repository)
         made.plan()
         made.run("create-workload-cluster")
         return made
@@ -81,6 +87,16 @@ def test_a_component_that_is_declared_no_more_is_removed(shop, server):
     made.run(TASK)
     assert "NotFound" in server.kubectl("get", "configmap", "goes").err
     assert server.kubectl("get", "configmap", "stays").code == 0
+
+
+def test_what_another_repository_has_on_the_same_cluster_stays(shop, server):
+    shop([component("theirs")], {"theirs.yaml": manifests(settings("theirs"))}, repository="acme/other").run(TASK)
+    shop([component("ours")], {"ours.yaml": manifests(settings("ours"))}).run(TASK)
+    assert server.kubectl("get", "configmap", "theirs").code == 0
+    same = shop([component("theirs")], {"theirs.yaml": manifests(settings("another"))})
+    with pytest.raises(TaskFailed, match="acme/other/shop"):
+        same.run(TASK)
+    assert server.kubectl("get", "configmap", "theirs").code == 0
 
 
 def test_an_installation_may_be_killed_anywhere(shop, server):

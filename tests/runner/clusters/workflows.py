@@ -60,6 +60,7 @@ class Workflows:
     values: dict[str, str] = field(default_factory=dict)
     log: str = ""
     job_seconds: int = 900
+    repository: str = "acme/infra"
     root: Root = field(default_factory=lambda: Root("network", "network"))
     _jobs: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
@@ -74,7 +75,7 @@ class Workflows:
             id=f"network-{sha[:7]}-plan-{number}",
             deployment=f"network-{number}",
             kind=JobKind.PLAN,
-            repository="acme/infra",
+            repository=self.repository,
             sha=sha,
             clone_url=self.forge.clone_url,
             root=self.root,
