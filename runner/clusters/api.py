@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 from runner.clusters.objects import Identity, Object, identity
 from runner.faults import ClusterUnreachable, TaskFailed
@@ -19,8 +21,13 @@ TIMEOUT = (10, 30)
 _PAGE = 500
 _NOT_FOUND, _CONFLICT, _GONE = 404, 409, 410
 _UNAUTHORIZED, _FORBIDDEN = 401, 403
+_DONE = range(200, 300)
 _BUSY = frozenset({429, 500, 502, 503, 504})
 _LONGEST = 2_000
+#: Bytes of an answer, answers to one list, and seconds until an answer is complete, whatever a server sends.
+MOST_BYTES, MOST_PAGES, ANSWER_SECONDS = 128 << 20, 200, 300.0
+_BLOCK = 1 << 16
+_SEPARATORS = frozenset("/%?#")
 
 _JSON = "application/json"
 _MERGE = "application/merge-patch+json"
@@ -45,6 +52,7 @@ class Api:
     def __init__(self, kubeconfig: Mapping[str, Any], name: str, directory: Path, check: Callable[[], None]) -> None:
         from kubernetes.client import ApiClient, Configuration  # noqa: PLC0415  # It takes most of a second.
         from kubernetes.config import ConfigException, load_kube_config_from_dict  # noqa: PLC0415
+        from urllib3 import Timeout  # noqa: PLC0415
 
         configuration = Configuration()
         try:
@@ -55,6 +63,7 @@ class Api:
             raise TaskFailed(f"The kubeconfig of {name} cannot be used: {error}. Replace it.") from error
         configuration.retries = False  # The task is tried again, by a new runner.
         self.name = name
+        self._timeout = Timeout(connect=TIMEOUT[0], read=TIMEOUT[1])
         self._client = ApiClient(configuration)
         self._check = check
         self._resources: dict[str, Mapping[str, Mapping[str, Any]]] = {}
@@ -77,7 +86,7 @@ class Api:
         if (resource := self._resource(api_version, kind)) is None:
             return
         path, following = self._collection(api_version, resource, namespace), ""
-        while True:
+        for _ in range(MOST_PAGES):
             query = {"limit": str(_PAGE), "labelSelector": selector, "continue": following}
             page = self._call("GET", path, {name: text for name, text in query.items() if text})
             for each in page.get("items") or ():
@@ -85,6 +94,7 @@ class Api:
             following = page["metadata"].get("continue") or ""
             if not following:
                 return
+        raise TaskFailed(f"The cluster {self.name} has more than {MOST_PAGES * _PAGE:,} objects of the kind {kind}.")
 
     def apply(self, desired: Object, *, force: bool = False) -> Object:
         """Apply an object on the server's side. Raise TaskFailed if others own fields of it with other values."""
@@ -142,6 +152,7 @@ class Api:
         resource = self._resource(of.api_version, of.kind)
         if resource is None:
             raise self._unknown(of.api_version, of.kind)
+        _refuse_path(of.name)
         return f"{self._collection(of.api_version, resource, of.namespace)}/{of.name}"
 
     def _unknown(self, api_version: str, kind: str) -> Refused:
@@ -154,6 +165,7 @@ class Api:
 
     @staticmethod
     def _collection(api_version: str, resource: Mapping[str, Any], namespace: str) -> str:
+        _refuse_path(namespace)
         place = f"/namespaces/{namespace}" if namespace and resource["namespaced"] else ""
         return f"{_group_path(api_version)}{place}/{resource['name']}"
 
@@ -188,30 +200,46 @@ class Api:
         content_type: str = _JSON,
     ) -> bytes:
         self._check()
-        with self._faults(f"{method} {path}"):
-            response = self._client.call_api(
-                path,
+        client, call = self._client, f"{method} {path}"
+        headers = {**client.default_headers, "Accept": "application/json, */*", "Content-Type": content_type}
+        client.update_params_for_auth(headers, [], ["BearerToken"])
+        address = f"{client.configuration.host}{path}{f'?{urlencode(query)}' if query else ''}"
+        with self._faults(call):
+            # Not by the client itself, which reads all of an error, however long it is.
+            response = client.rest_client.pool_manager.request(
                 method,
-                query_params=list((query or {}).items()),
-                header_params={"Accept": "application/json, */*", "Content-Type": content_type},
-                body=body,
-                auth_settings=["BearerToken"],
-                _preload_content=False,
-                _return_http_data_only=True,
-                _request_timeout=TIMEOUT,
+                address,
+                body=None if body is None else json.dumps(client.sanitize_for_serialization(body)),
+                headers=headers,
+                timeout=self._timeout,
+                redirect=False,
+                preload_content=False,
             )
-            data: bytes = response.data
-            return data
+            answer = self._read(response, call)
+        if response.status not in _DONE:
+            raise self._refused(response.status, response.reason, answer, call)
+        return answer
+
+    def _read(self, response: Any, call: str) -> bytes:
+        """Return the whole answer. Raise TaskFailed for one without end."""
+        answer, end = bytearray(), time.monotonic() + ANSWER_SECONDS
+        while block := response.read1(_BLOCK):
+            answer += block
+            if len(answer) > MOST_BYTES or time.monotonic() > end:
+                response.close()
+                raise TaskFailed(
+                    f"The cluster {self.name} does not end its answer to {call}: more than {MOST_BYTES >> 20} MB, or "
+                    f"{ANSWER_SECONDS:.0f} s."
+                )
+            self._check()
+        return bytes(answer)
 
     @contextmanager
     def _faults(self, call: str) -> Iterator[None]:
-        from kubernetes.client import ApiException  # noqa: PLC0415  # As above.
-        from urllib3.exceptions import HTTPError, MaxRetryError, SSLError  # noqa: PLC0415
+        from urllib3.exceptions import HTTPError, MaxRetryError, SSLError  # noqa: PLC0415  # As above.
 
         try:
             yield
-        except ApiException as error:
-            raise self._refused(error, call) from error
         except HTTPError as error:
             reason = error.reason if isinstance(error, MaxRetryError) else error
             if isinstance(reason, SSLError):
@@ -221,36 +249,44 @@ class Api:
                 ) from error
             raise ClusterUnreachable(f"The cluster {self.name} does not answer {call}: {reason}.") from error
 
-    def _refused(self, error: Any, call: str) -> ClusterUnreachable | TaskFailed:
-        if error.status in _BUSY:
-            return ClusterUnreachable(f"The cluster {self.name} cannot answer {call}: HTTP {error.status}.")
-        status = _status(error.body)
-        message = str(status.get("message") or error.reason)[:_LONGEST]
+    def _refused(self, code: int, reason: str, answer: bytes, call: str) -> ClusterUnreachable | TaskFailed:
+        if code in _BUSY:
+            return ClusterUnreachable(f"The cluster {self.name} cannot answer {call}: HTTP {code}.")
+        status = _status(answer)
+        message = str(status.get("message") or reason)[:_LONGEST]
         told = Refused(f"The cluster {self.name} refuses {call}: {message}")
-        if error.status == _UNAUTHORIZED:
+        if code == _UNAUTHORIZED:
             told = Refused(
                 f"The cluster {self.name} does not accept the credentials of its kubeconfig: they are wrong or have "
                 "expired. Store new ones."
             )
-        elif error.status == _FORBIDDEN:
+        elif code == _FORBIDDEN:
             told = Refused(f"The cluster {self.name} forbids {call}: {message}. Grant that right to Tidegate's user.")
-        elif error.status == _CONFLICT and (conflicts := _conflicts(status)):
+        elif code == _CONFLICT and (conflicts := _conflicts(status)):
             told = Refused(
                 f"On the cluster {self.name}, {call.partition(' ')[2]} has fields that others manage: {conflicts}. "
                 "Nothing of it was changed. Remove these fields from the component, or let the other "
                 "manager give them up."
             )
-        told.status = error.status
+        told.status = code
         return told
+
+
+def _refuse_path(name: str) -> None:
+    """Refuse a name that would lead elsewhere on the server: objects come from manifests, and from other servers."""
+    if name in {".", ".."} or _SEPARATORS & set(name):
+        raise TaskFailed(
+            f"{name[:100]!r} is no name of an object: Kubernetes allows no {' '.join(sorted(_SEPARATORS))}."
+        )
 
 
 def _group_path(api_version: str) -> str:
     return f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
 
 
-def _status(body: object) -> Mapping[str, Any]:
+def _status(answer: bytes) -> Mapping[str, Any]:
     try:
-        status = json.loads(body) if isinstance(body, str | bytes) else {}
+        status = json.loads(answer)
     except ValueError:
         return {}
     return status if isinstance(status, dict) else {}
