@@ -8,6 +8,7 @@ import hmac
 import http.client
 import json
 import os
+import re
 import sys
 import time
 from collections.abc import Mapping
@@ -24,6 +25,10 @@ from tidegate.aws.signing import ALGORITHM, Credentials, Request, signed_headers
 #: The variable of the kubeconfig's command with the variables of its credentials, as JSON.
 ENVIRONMENT = "TIDEGATE_EKS_ENVIRONMENT"
 
+_ARN = re.compile(
+    r"arn:(?P<partition>aws[a-z-]*):eks:(?P<region>[a-z0-9-]{1,40}):(?P<account>[0-9]{12})"
+    r":cluster/(?P<name>[A-Za-z0-9][A-Za-z0-9_-]{0,99})"
+)
 _EMPTY = hashlib.sha256(b"").hexdigest()
 #: Seconds that a signed request holds; EKS accepts the token that it is for 15 minutes.
 _SIGNED_SECONDS = 60
@@ -39,18 +44,27 @@ class EksCluster:
     region: str
     account: str
     name: str
-    domain: str = "amazonaws.com"
+    partition: str = "aws"
 
     @classmethod
     def from_arn(cls, arn: str) -> EksCluster:
-        """Return the cluster that an ARN names. Raise TaskFailed for what is none."""
-        parts = arn.split(":", 5)
-        if len(parts) != 6 or parts[2] != "eks" or not parts[5].startswith("cluster/"):  # noqa: PLR2004  # Parts of an ARN.
+        """Return the cluster that an ARN names. Raise TaskFailed for what is none.
+
+        It is part of addresses that signed requests go to.
+        """
+        if (found := _ARN.fullmatch(arn)) is None:
             raise TaskFailed(
                 f"{arn[:200]!r} is not the ARN of an EKS cluster. Write arn:aws:eks:REGION:ACCOUNT:cluster/NAME."
             )
-        domain = "amazonaws.com.cn" if parts[1] == "aws-cn" else "amazonaws.com"
-        return cls(parts[3], parts[4], parts[5].removeprefix("cluster/"), domain)
+        return cls(found["region"], found["account"], found["name"], found["partition"])
+
+    @property
+    def arn(self) -> str:
+        return f"arn:{self.partition}:eks:{self.region}:{self.account}:cluster/{self.name}"
+
+    @property
+    def domain(self) -> str:
+        return "amazonaws.com.cn" if self.partition == "aws-cn" else "amazonaws.com"
 
 
 def describe(cluster: EksCluster, environ: Mapping[str, str]) -> Mapping[str, Any] | None:
@@ -73,6 +87,11 @@ def describe(cluster: EksCluster, environ: Mapping[str, str]) -> Mapping[str, An
         connection.close()
     if answer.status == _OK:
         described: Mapping[str, Any] = json.loads(text)["cluster"]
+        if described["arn"] != cluster.arn:
+            raise TaskFailed(
+                f"The credentials lead to {described['arn']}, which is not {cluster.arn}. Let the root assume a role "
+                "of the cluster's account, or correct the ARN."
+            )
         return described
     if answer.status == _NOT_FOUND:
         return None

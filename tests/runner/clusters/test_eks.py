@@ -44,16 +44,31 @@ def test_a_credential_names_its_end_and_no_key():
     assert said["status"]["expirationTimestamp"].endswith("Z")
 
 
-def test_what_is_no_arn_of_a_cluster_is_refused():
+@pytest.mark.parametrize(
+    "arn",
+    [
+        "arn:aws:s3:::bucket",
+        "arn:aws:eks:evil.example/:123456789012:cluster/shop",
+        "arn:aws:eks:eu-west-1:123456789012:cluster/shop/../other",
+        f"{ARN}\n",
+    ],
+)
+def test_what_is_no_arn_of_a_cluster_is_refused(arn):
     with pytest.raises(TaskFailed, match="ARN"):
-        EksCluster.from_arn("arn:aws:s3:::bucket")
+        EksCluster.from_arn(arn)
+
+
+def test_a_cluster_of_the_same_name_in_another_account_is_not_meant(aws):
+    aws.eks["shop"] = {"arn": ARN.replace("123456789012", "210987654321"), "status": "ACTIVE"}
+    with pytest.raises(TaskFailed, match="210987654321"):
+        describe(EksCluster.from_arn(ARN), {**KEYS, "AWS_ENDPOINT_URL": aws.url})
 
 
 def test_a_cluster_is_described_or_is_not_there(aws):
     environ = {**KEYS, "AWS_ENDPOINT_URL": aws.url}
     cluster = EksCluster.from_arn(ARN)
     assert describe(cluster, environ) is None
-    aws.eks["shop"] = {"endpoint": "https://example.com", "status": "ACTIVE"}
+    aws.eks["shop"] = {"arn": ARN, "endpoint": "https://example.com", "status": "ACTIVE"}
     assert describe(cluster, environ)["endpoint"] == "https://example.com"
     with pytest.raises(ClusterUnreachable):
         describe(cluster, {**KEYS, "AWS_ENDPOINT_URL": "http://127.0.0.1:1"})
