@@ -17,7 +17,7 @@ from tests.unit.clusters.cluster_scenario import (
 )
 from tidegate.clusters.rules.execution_refusals import FunctionNotListed, MissingValue, NotItsTurn, UnexpectedValue
 from tidegate.clusters.rules.order import TaskOrder
-from tidegate.clusters.rules.progress import LONGEST_VALUE, MOST_VALUES
+from tidegate.clusters.rules.progress import LONGEST_VALUE, LONGEST_WARNING, MOST_VALUES, MOST_WARNINGS
 from tidegate.clusters.rules.record import PhaseState, Place
 from tidegate.clusters.rules.workflow import Operation, Workflow
 from tidegate.deploys.rules.cluster import ClusterKind
@@ -154,6 +154,18 @@ def test_warnings_and_effects_that_were_there_before_are_shown(cluster):
     cluster.finish("validate")
     assert cluster.record.run.warnings == ("validate: It is slow.",)
     assert phase(cluster, "validate").reason
+
+
+def test_of_many_long_warnings_the_record_keeps_the_first(cluster):
+    job = cluster.start("validate").job
+    many = tuple(f"{number} {'x' * 1000}" for number in range(2000))
+    cluster.result(job, ("management-cluster", "x"), warnings=many)
+    cluster.finish("validate")
+    kept = cluster.record.run.warnings
+    assert len(kept) == MOST_WARNINGS
+    assert "x" in kept[0]
+    assert "more" in kept[-1]
+    assert max(map(len, kept)) == LONGEST_WARNING
 
 
 def test_what_a_task_takes_is_held_from_its_beginning_until_another_gives_it_back(cluster):

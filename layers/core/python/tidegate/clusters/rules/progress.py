@@ -18,6 +18,9 @@ from tidegate.deploys.rules.cluster import HookFailure, HookPoint
 DIAGNOSES = {each.id: each for each in DIAGNOSTICS}
 #: A value is a reference or a small document: larger things are files in the bucket.
 LONGEST_VALUE, MOST_VALUES = 4_096, 50
+#: The record of a cluster is one item of a table. A move may warn of each of thousands of objects.
+MOST_WARNINGS, LONGEST_WARNING = 50, 500
+_MORE = "There are more warnings: see the logs."
 _AFTER_AN_ERROR = (HookPoint.ON_ERROR, HookPoint.ALWAYS)
 
 
@@ -139,7 +142,9 @@ def _found(result: TaskResult) -> str:
 
 
 def _warned(record: ClusterRecord, *warnings: str) -> ClusterRecord:
-    return record.with_run(replace(record.working, warnings=(*record.working.warnings, *warnings)))
+    all_ = (*record.working.warnings, *(each[:LONGEST_WARNING] for each in warnings))
+    kept = all_ if len(all_) <= MOST_WARNINGS else (*all_[: MOST_WARNINGS - 1], _MORE)
+    return record.with_run(replace(record.working, warnings=kept))
 
 
 def values_for(plan: ClusterPlan, place: Place, known: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
