@@ -76,7 +76,8 @@ def _check_kustomization(work: Work, component: DeclaredComponent, place: Path, 
 
 
 def _named_in(document: object) -> list[str]:
-    lists = [document.get(key) for key in _NAMING] if isinstance(document, dict) else []
+    items = document.items() if isinstance(document, dict) else ()
+    lists = [said for key, said in items if str(key).lower() in _NAMING]  # kustomize reads them in any case.
     entries = [each for listed in lists if isinstance(listed, list) for each in listed]
     return [each for each in entries if isinstance(each, str) and "\n" not in each]  # Others stand there in full.
 

@@ -188,7 +188,7 @@ def test_a_kustomization_that_cannot_be_rendered_says_so_in_the_log(shop):
 def test_a_kustomization_that_names_what_is_not_in_the_commit_is_refused(shop, entry):
     files = {
         "overlay/kustomization.yaml": f"resources: ['{entry}']\n",
-        "remote/kustomization.yaml": "components: ['git@example.com:acme/app.git']\n",
+        "remote/kustomization.yaml": "Components: ['git@example.com:acme/app.git']\n",
     }
     made = shop([component("kust3", ComponentForm.KUSTOMIZATION, "overlay")], files)
     with pytest.raises(TaskFailed, match="not in the commit"):
