@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import zipfile
 from collections.abc import Callable, Iterator
 
@@ -21,6 +22,8 @@ MOST_BYTES = 20 << 20
 MOST_LOG = 64 << 10
 #: Logs are read as far back as this: what led to a failure is younger.
 _SECONDS_BACK = 3 * 3600
+#: What no name of Kubernetes has: a server could have a bundle write anywhere when it is unpacked.
+_UNSAFE = re.compile(r"^\.+|[^A-Za-z0-9.-]")
 _LISTED = (
     ("v1", "Node"),
     ("v1", "Namespace"),
@@ -104,7 +107,8 @@ class _Bundle:
                 if self._left <= 0:
                     self._problems.append(f"The bundle is full: there are no logs of {of}.")
                     return
-                name = f"logs/{of.namespace}/{of.name}/{container['name']}.txt"
+                places = (of.namespace, of.name, container["name"])
+                name = "/".join(("logs", *(_UNSAFE.sub("_", each) for each in places))) + ".txt"
                 path = f"/api/v1/namespaces/{of.namespace}/pods/{of.name}/log"
                 query = {
                     "container": container["name"],

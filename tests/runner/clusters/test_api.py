@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import io
 import json
 import threading
+import zipfile
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import SimpleNamespace
 
 import pytest
 
 from runner.clusters.api import Api, Refused
+from runner.clusters.diagnosing import diagnose
 from runner.clusters.objects import Identity
 from runner.faults import TaskFailed
+from runner.masking import Masker
 
 KINDS = {"resources": [{"name": "configmaps", "kind": "ConfigMap", "namespaced": True}]}
 
@@ -24,6 +29,7 @@ class Server(ThreadingHTTPServer):
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)
         self.asked, self.status, self.body, self.headers, self.endless = [], 200, {}, {}, False
+        self.kinds = KINDS
         threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True).start()
 
     @property
@@ -35,7 +41,7 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self):
         server = self.server
         server.asked.append(self.path)
-        body = KINDS if self.path == "/api/v1" else server.body
+        body = server.kinds if self.path == "/api/v1" else server.body
         self.send_response(200 if self.path == "/api/v1" else server.status)
         for name, text in server.headers.items():
             self.send_header(name, text)
@@ -110,3 +116,16 @@ def test_a_name_that_is_a_path_leads_nowhere(api, server, namespace, name):
     with pytest.raises(TaskFailed, match="no name"):
         api.get(Identity("v1", "ConfigMap", namespace, name))
     assert server.asked == ["/api/v1"]
+
+
+def test_a_bundle_of_diagnostics_is_unpacked_in_one_place(api, server, tmp_path):
+    metadata = {"name": "../../../etc/cron.d/x", "namespace": ".."}
+    pod = {"metadata": metadata, "spec": {"containers": [{"name": "/root/.ssh/authorized_keys"}]}}
+    server.kinds = {"resources": [{"name": "pods", "kind": "Pod", "namespaced": True}]}
+    server.body = {"metadata": {}, "items": [pod]}
+    tools = SimpleNamespace(log=SimpleNamespace(masker=Masker()))
+    made = zipfile.ZipFile(io.BytesIO(diagnose(SimpleNamespace(tools=tools), api)))
+    logs = [each for each in made.namelist() if each.startswith("logs/")]
+    assert len(logs) == 1
+    assert all(part.strip(".") for part in logs[0].split("/"))
+    assert logs[0].count("/") == 3
