@@ -137,7 +137,7 @@ def test_a_root_module_is_planned_as_part_of_its_cluster(bench: Bench) -> None:
 @pytest.mark.parametrize(
     ("files", "problem"),
     [
-        ({"cni.yaml": "", "network/a": ""}, "is not in the commit"),
+        ({"cni.yaml": "", "network/a": ""}, "as the spec of platform, is not in the commit"),
         ({**FILES, SPEC: "kubernetes: [\n"}, "cannot be read as YAML"),
         ({**FILES, SPEC: "provider: " + "[" * 120_000}, "nested too deep"),
         ({**FILES, SPEC: ALIASES + "gitops: *l30\n"}, "too many values"),
@@ -148,7 +148,7 @@ def test_a_root_module_is_planned_as_part_of_its_cluster(bench: Bench) -> None:
         ({**FILES, SPEC: "- 1\n"}, "is no mapping"),
         ({**FILES, SPEC: 'kubernetes: "1.33"\nnodes: 3\n'}, "nodes"),
         ({**FILES, SPEC: "x" * 300_000}, "larger than 256 KiB"),
-        ({SPEC: FILES[SPEC]}, "cni.yaml, which is not in the commit"),
+        ({SPEC: FILES[SPEC]}, "as the component cni of platform, is not in the commit"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_refused_with_its_reason(

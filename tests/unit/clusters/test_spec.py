@@ -5,11 +5,13 @@ from __future__ import annotations
 import pytest
 
 from tests.unit.clusters.clusters import SIMULATED, TERRAFORM, any_cluster, any_component, any_spec
+from tidegate.clusters.adapters.source import read_spec
 from tidegate.clusters.rules.kubernetes_version import KubernetesVersion, refuse_newer, refuse_skew, version_of
 from tidegate.clusters.rules.provider import PROVIDERS, bootstrap_place
 from tidegate.clusters.rules.refusals import (
     BootstrapNotOffered,
     Downgraded,
+    FileMissing,
     InvalidSpec,
     NewerThanManagement,
     NoContainerEngine,
@@ -47,6 +49,12 @@ def test_the_file_says_what_the_workflows_need():
 def test_a_file_that_cannot_be_used_is_refused_with_its_key(document, key):
     with pytest.raises(InvalidSpec, match=key):
         spec_of(document, any_cluster(), _FILE)
+
+
+def test_a_file_that_is_not_there_is_refused_with_the_cluster_that_names_it(tmp_path):
+    cluster = any_cluster()
+    with pytest.raises(FileMissing, match=f"{cluster.spec}.*{cluster.name}"):
+        read_spec(tmp_path, cluster)
 
 
 def test_the_hash_changes_with_the_cluster_and_with_its_components():

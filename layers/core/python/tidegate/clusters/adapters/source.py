@@ -9,7 +9,7 @@ from typing import Any
 
 from yaml import CSafeLoader, load
 
-from tidegate.clusters.rules.refusals import InvalidSpec
+from tidegate.clusters.rules.refusals import FileMissing, InvalidSpec
 from tidegate.clusters.rules.spec import Spec, spec_of
 from tidegate.config.document import read_document
 from tidegate.deploys.rules.cluster import DeclaredCluster, DeclaredComponent, ProviderName
@@ -26,7 +26,7 @@ def read_spec(source: Path, cluster: DeclaredCluster) -> Spec:
 
     Raise ClusterRefused.
     """
-    files = [(cluster.spec, _content(source, cluster.spec))]
+    files = [(cluster.spec, _content(source, cluster))]
     document = spec_document(source, cluster)
     if cluster.provider is ProviderName.TERRAFORM:
         module = (source / cluster.spec).parent
@@ -45,7 +45,7 @@ def spec_document(source: Path, cluster: DeclaredCluster) -> Any:
     A pull request's author writes it: what is nested so deep that it ends the process, or becomes too large by aliases
     of aliases, is refused before values are made of it.
     """
-    content = _content(source, cluster.spec)
+    content = _content(source, cluster)
     try:
         read_document(cluster.spec, content, merging=True)
         return load(content, CSafeLoader)  # It makes plain values only.
@@ -57,23 +57,23 @@ def _first_line(error: Exception) -> str:
     return str(error).partition("\n")[0][:200]
 
 
-def _content(source: Path, name: str) -> bytes:
-    path = source / name
+def _content(source: Path, cluster: DeclaredCluster) -> bytes:
+    path = source / cluster.spec
     if not _is_inside(source, path) or not path.is_file():
-        raise InvalidSpec(name, "is not in the commit", "a file of the repository")
+        raise FileMissing(cluster.name, "spec", cluster.spec)
     if path.stat().st_size > _LARGEST_FILE:
-        raise InvalidSpec(name, "is larger than 256 KiB", "a smaller file")
+        raise InvalidSpec("The whole", "is larger than 256 KiB", "a smaller file")
     return path.read_bytes()
 
 
 def _of_components(source: Path, cluster: DeclaredCluster) -> Iterator[tuple[str, bytes]]:
-    """Yield the files of components. Raise InvalidSpec for a missing path, and for more than there may be."""
+    """Yield the files of components. Raise FileMissing, or InvalidSpec for more than there may be."""
     left = _LARGEST_TOGETHER
     for each in cluster.components:
         for name in filter(None, (each.path, each.values)):
             found = source / name
             if not _is_inside(source, found) or not found.exists():
-                raise InvalidSpec(f"The component {each.name}", f"has {name}, which is not in the commit", "a path")
+                raise FileMissing(cluster.name, f"component {each.name}", name)
             for path in [found] if found.is_file() else sorted(found.rglob("*")):
                 _refuse_link(source, each, path)
                 if not path.is_file():

@@ -19,6 +19,16 @@ class InvalidSpec(ClusterRefused):
         super().__init__(f"{key} in the cluster's file {problem}. Allowed: {allowed}.")
 
 
+class FileMissing(ClusterRefused):
+    """A file that the declaration of a cluster names, and that is not there."""
+
+    def __init__(self, cluster: str, use: str, name: str) -> None:
+        super().__init__(
+            f"{quoted(name)}, which tidegate.yaml names as the {use} of {cluster}, is not in the commit. "
+            "Add it, or correct the path."
+        )
+
+
 class UnknownAnchor(ClusterRefused):
     """A hook at a task that the workflow does not have."""
 
