@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from runner.steps import REPORT_SECONDS
 from tests.unit.clusters.cluster_scenario import (
     AUTHORITY,
     CHECK,
@@ -186,9 +187,17 @@ def test_a_hook_in_a_runner_gets_all_values_and_adds_its_own(cluster):
         cluster.do(task)
     begun = cluster.do("pause-gitops-agent", **AUTHORITY_HOOK)
     order = cluster.order(begun)
-    assert (order.hook, order.registrar, begun.seconds) == ("authority", "iam", 900)
+    assert (order.hook, order.registrar) == ("authority", "iam")
     assert {key for key, _ in order.values} == {"management-cluster", "backup", "paused"}
     assert "iam-authority" in cluster.clusters.context("acme/infra", "fleet", "d1")
+
+
+def test_a_hook_has_its_whole_time_limit_beside_what_its_job_needs(cluster):
+    for task in ORDER_OF_TASKS[:3]:
+        cluster.do(task)
+    begun = cluster.start("pause-gitops-agent", **AUTHORITY_HOOK)
+    assert begun.seconds == begun.size.seconds
+    assert begun.seconds - REPORT_SECONDS > AUTHORITY.seconds
 
 
 def test_a_hook_that_is_a_function_is_called_with_references_and_has_no_job(cluster):
