@@ -87,6 +87,13 @@ def test_a_failure_shows_its_reason_its_last_lines_and_its_log():
     assert "Fix what failed and push. If" in text
 
 
+def test_a_failure_behind_another_stack_may_end_with_that_stack():
+    waiting = any_layer("shop", state=LayerState.FAILED, stack="prod", waits=Waits(plan_after=("dev",)))
+    text = render_comment(comment_of(LayerView(waiting), stack="prod"))
+    assert "Fix what failed and push, unless" in text
+    assert "If you merge this now" not in text
+
+
 @pytest.mark.parametrize(("failures", "opened"), [(3, 3), (4, 0)])
 def test_the_last_lines_of_few_failures_are_open(failures, opened):
     text = render_comment(comment_of(*(failed(f"r{number}") for number in range(failures))))

@@ -82,7 +82,7 @@ def next_steps(
     ``stuck`` are the other stacks in which something blocks the merge.
     """
     rules = [each for each in now.unapproved if each.name not in found.failing]
-    lines = [*_corrections(found), *_approvals(layers, found), *map(_of_rules, rules[:_SENTENCES])]
+    lines = [*_corrections(layers, found), *_approvals(layers, found), *map(_of_rules, rules[:_SENTENCES])]
     lines += [
         f"Policy set {code(each, _NAME)} has not evaluated all plans. {AGAIN}" for each in now.unjudged[:_SENTENCES]
     ]
@@ -228,8 +228,13 @@ def _who(reviewers: tuple[str, ...]) -> str:
     return people(tuple(spelled(each) for each in reviewers))
 
 
-def _corrections(found: Tally) -> Iterator[str]:
-    if found.failed:
+def _corrections(layers: Collection[SpeculativePlan], found: Tally) -> Iterator[str]:
+    if found.failed and any(each.waits.plan_after for each in layers):
+        yield (
+            "Fix what failed and push, unless it only lacks what an earlier stack deploys: after that, it is planned "
+            "again. Anything else fails again."
+        )
+    elif found.failed:
         yield "Fix what failed and push. If you merge this now, it fails again."
     if found.refused:
         yield "Change what was refused; the reason is above. It was not run."
