@@ -92,6 +92,8 @@ def _roots(file: Path, loaded: LoadedConfiguration) -> _Roots:
 
     checkout = checkout_around(file.parent)
     if checkout is None or file.resolve() != checkout.top / FILE:
+        if loaded.clusters:
+            screen.note(f"The files of the clusters are not checked, as this is not the {FILE} of a git repository.")
         return _Roots()
     screen.note(checkout.warning)
     found = checkout.found(loaded)

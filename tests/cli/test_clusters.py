@@ -124,6 +124,12 @@ class TestValidation:
         assert result.exit_code == 1
         assert "shop.yaml" in json.loads(result.stdout)["refused"]["shop"]
 
+    def test_outside_of_git_it_says_that_it_reads_no_file_of_a_cluster(self, tmp_path):
+        (tmp_path / "tidegate.yaml").write_text(FILE)
+        result = run("validate", str(tmp_path / "tidegate.yaml"))
+        assert result.exit_code == 0
+        assert "files of the clusters are not checked" in result.stderr
+
     def test_a_hook_at_an_unknown_task_is_refused_at_its_line_with_the_nearest(self, checkout):
         (checkout / "tidegate.yaml").write_text(FILE.replace("install-networking", "instal-networking"))
         result = run("validate")
