@@ -114,6 +114,7 @@ def test_a_fault_of_tidegate_before_the_apply_ends_the_deployment(scenario, stat
         ("States.Timeout", None, "The time limit was exceeded."),
         ("RunnerFault", "There is no such bucket.", "There is no such bucket."),
         ("Lambda.Unknown", "", "Lambda.Unknown"),
+        ("TaskFailed", "TaskFailed: A node did not drain.", "TaskFailed: A node did not drain."),
         (None, None, ""),
     ],
 )

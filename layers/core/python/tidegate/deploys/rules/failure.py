@@ -66,7 +66,8 @@ def in_words(error: str, failure: Failure) -> str:
     words = _WORDS.get(error, f"{error}: ")
     if error in START_REFUSED:
         words = f"AWS did not start a runner, even after ten retries over several minutes ({error}): "
-    return f"{words}{failure.message}".rstrip(" :")
+    # A workflow of a cluster has put its first error into words before.
+    return f"{words}{failure.message.removeprefix(words)}".rstrip(" :")
 
 
 #: Errors that *Start a runner …* retries. ECS uses these names for throttling and missing capacity, and for requests
