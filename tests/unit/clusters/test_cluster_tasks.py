@@ -48,13 +48,13 @@ def test_a_task_gets_a_job_of_the_apply_with_its_order_and_time_limit(cluster):
     assert (job.id, job.kind, job.seconds, job.plan_file) == (
         "d1-task-1",
         JobKind.TASK,
-        600,
+        600 + 300,
         cluster.record.run.plan,
     )
     assert cluster.order(begun) == TaskOrder(
         PLAN.cluster, Operation.UPGRADE, "validate", 1, cluster.record.run.plan, current=CURRENT
     )
-    assert (begun.next, begun.seconds, begun.size.seconds) == ("run", 600, 600)
+    assert (begun.next, begun.seconds, begun.size.seconds) == ("run", 900, 900)
 
 
 def test_a_task_of_a_workload_cluster_knows_its_management_cluster(cluster):
@@ -364,4 +364,4 @@ def test_diagnostics_take_what_is_there_and_their_own_time(cluster):
     cluster.fail()
     begun = cluster.do("diagnose-management-cluster")
     assert cluster.order(begun).values == (("management-cluster", "management-cluster of d1"),)
-    assert begun.seconds == 900
+    assert begun.seconds == 900 + 300

@@ -49,8 +49,8 @@ from tidegate.ports import Ports
 from tidegate.rules.decide_again import deciding_again
 from tidegate.rules.errors import DeploymentCancelled
 
-#: Seconds of a hook's job beside its program: a clone of the commit before it, and what runners keep for the report.
-_AROUND_A_HOOK = 300
+#: Seconds of a job beside its task or hook: a clone of the commit before it, and what runners keep for the report.
+_AROUND = 300
 
 _STATES = {Next.DONE: PhaseState.DONE_BEFORE, Next.NOT_NEEDED: PhaseState.NOT_NEEDED}
 
@@ -151,7 +151,7 @@ def _run(ports: Ports, at: _At, hook: PlannedHook | None, attempt: int) -> Clust
         management=current_of(management, all_) if management else None,
         values=values_for(at.plan, at.place, _context(ports, at)),
     )
-    seconds = hook.seconds + _AROUND_A_HOOK if hook else seconds_of(at.plan, at.place.task)
+    seconds = (hook.seconds if hook else seconds_of(at.plan, at.place.task)) + _AROUND
     apply = ports.jobs.get(at.deployment.apply.job or "")
     if not repeated:
         _give_up(ports, phase)
