@@ -140,7 +140,7 @@ def test_a_root_module_is_planned_as_part_of_its_cluster(bench: Bench) -> None:
         ({"cni.yaml": "", "network/a": ""}, "as the spec of platform, is not in the commit"),
         ({**FILES, SPEC: "kubernetes: [\n"}, "cannot be read as YAML"),
         ({**FILES, SPEC: "provider: " + "[" * 120_000}, "nested too deep"),
-        ({**FILES, SPEC: ALIASES + "gitops: *l30\n"}, "too many values"),
+        ({**FILES, SPEC: ALIASES + "gitops: *l30\n"}, "too many aliases"),
         ({**FILES, SPEC: "provider: {since: 2026-13-45}\n"}, "cannot be read as YAML"),
         ({**FILES, SPEC: f"provider: {{nodes: {'9' * 5000}}}\n"}, "cannot be read as YAML"),
         ({**FILES, SPEC: "provider: {nodes: !!bool 3}\n"}, "cannot be read as YAML"),

@@ -7,16 +7,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from yaml import CSafeLoader, load
+from yaml import AliasEvent, CollectionEndEvent, CollectionStartEvent, CSafeLoader, YAMLError, load, parse
 
 from tidegate.clusters.rules.refusals import FileMissing, InvalidSpec
 from tidegate.clusters.rules.spec import Spec, spec_of
-from tidegate.config.document import read_document
 from tidegate.deploys.rules.cluster import DeclaredCluster, DeclaredComponent, ProviderName
-from tidegate.rules.errors import InvalidConfiguration
 
 #: Bytes of a cluster's file, and of all files of a cluster and its components together.
 _LARGEST_FILE, _LARGEST_TOGETHER = 256 * 1024, 64 * 1024 * 1024
+#: Levels of a cluster's file, and repetitions in it by aliases: twenty of them at most multiply it by some thousands.
+_DEEPEST, _MOST_ALIASES = 30, 20
 #: What a root module is made of.
 _MODULE_FILES = ("*.tf", "*.tf.json", "*.tofu", "*.tofu.json", "*.tfvars", ".terraform.lock.hcl")
 
@@ -47,10 +47,21 @@ def spec_document(source: Path, cluster: DeclaredCluster) -> Any:
     """
     content = _content(source, cluster)
     try:
-        read_document(cluster.spec, content, merging=True)
+        _refuse_hostile(content)
         return load(content, CSafeLoader)  # It makes plain values only.
-    except (InvalidConfiguration, ValueError, LookupError, AttributeError) as error:  # Such as for dates that are none.
+    except (YAMLError, ValueError, LookupError, AttributeError) as error:  # Such as for dates that are none.
         raise InvalidSpec("The whole", f"cannot be read as YAML ({_first_line(error)})", "a mapping") from None
+
+
+def _refuse_hostile(content: bytes) -> None:
+    """Raise InvalidSpec. Events come one by one, where making values of them recurses and may end the process."""
+    depth = aliases = 0
+    for event in parse(content, CSafeLoader):
+        depth += isinstance(event, CollectionStartEvent) - isinstance(event, CollectionEndEvent)
+        aliases += isinstance(event, AliasEvent)
+        if depth > _DEEPEST or aliases > _MOST_ALIASES:
+            allowed = f"{_DEEPEST} levels, and {_MOST_ALIASES} aliases"
+            raise InvalidSpec("The whole", "is nested too deep or has too many aliases", allowed)
 
 
 def _first_line(error: Exception) -> str:
