@@ -11,6 +11,7 @@ from tests.fakes.ports import changed
 from tests.unit.clusters.cluster_scenario import MANAGEMENT, PLAN, STEPS, ClusterScenario
 from tidegate.check_runs.check_run_view import Links, present_check_run
 from tidegate.check_runs.get_deployment import jobs_of
+from tidegate.deploys.rules.cluster import ProviderName
 from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.job import JobKind
 from tidegate.deploys.rules.state import State
@@ -195,3 +196,13 @@ def test_of_an_earlier_deployment_with_very_many_tasks_the_first_are_found():
     for number in range(1, 40):
         cluster.jobs.create(any_job(JobKind.TASK, id=f"d1-task-{number}", deployment="d1"))
     assert len([each for each in jobs_of(cluster.ports, deployment) if "task" in each]) == 30
+
+
+def test_what_makes_the_cluster_is_named_the_provider_where_no_engine_does(cluster):
+    cluster.begin()
+    assert "| Provider | `simulated 1" in drawn(cluster).summary
+    deployment = cluster.ports.deployments.get("d1")
+    of_terraform = replace(deployment.settings.run.cluster, provider=ProviderName.TERRAFORM)
+    run = replace(deployment.settings.run, cluster=of_terraform)
+    shown = drawn(cluster, settings=replace(deployment.settings, run=run))
+    assert "| Engine | `terraform" in shown.summary

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from tidegate.changes.rules.stack import DEFAULT_STACK
+from tidegate.deploys.rules.cluster import ProviderName
 from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.review import moment
@@ -140,8 +141,7 @@ def _addresses(verb: str, count: int, addresses: tuple[str, ...]) -> Iterable[st
 
 
 def _facts(deployment: Deployment, terms: ForgeTerms) -> str:
-    root, plan = deployment.root, deployment.planned.plan
-    engine = f"{root.engine.name.value} {plan.engine_version if plan else root.engine.version or ''}".strip()
+    root = deployment.root
     pull_request = f", {terms.reference(deployment.request.pull_request)}" if deployment.request.pull_request else ""
     merged = f", merged with {code(deployment.request.base_sha[:7])}" if deployment.request.base_sha else ""
     forced = " **Forced**: the apply requirements were bypassed." if deployment.request.forced else ""
@@ -150,12 +150,21 @@ def _facts(deployment: Deployment, terms: ForgeTerms) -> str:
         *_part_of_change(deployment),
         ("Revision", f"{code(deployment.revision.short)} of {code(deployment.revision.branch)}{merged}{pull_request}"),
         ("Requested by", f"{_asked_for(deployment)}{forced}"),
-        ("Engine", code(engine)),
+        _made_by(deployment),
         ("Deployment", code(deployment.id)),
     ]
     # A cell ends at a bar, also inside code. The first row is the header: Markdown has no table without one.
     lines = [f"| {name} | {value.replace('|', chr(92) + '|')} |" for name, value in rows]
     return "\n".join([lines[0], "|---|---|", *lines[1:]])
+
+
+def _made_by(deployment: Deployment) -> tuple[str, str]:
+    """Return the row about the engine, or about the provider of a cluster that no engine makes."""
+    root, plan, cluster = deployment.root, deployment.planned.plan, deployment.settings.run.cluster
+    if cluster is not None and cluster.provider is not ProviderName.TERRAFORM:
+        return "Provider", code(f"{cluster.provider} {plan.engine_version if plan else ''}".strip())
+    version = plan.engine_version if plan else root.engine.version or ""
+    return "Engine", code(f"{root.engine.name.value} {version}".strip())
 
 
 def _part_of_change(deployment: Deployment) -> Iterable[tuple[str, str]]:
