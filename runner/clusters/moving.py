@@ -39,7 +39,7 @@ def objects(api: Api) -> list[Object]:
 
 
 def owners_first(found: Iterable[Object]) -> list[Object]:
-    """Return objects with each behind those that own it. What is in a circle of owners comes last."""
+    """Return objects with each behind those that own it. What is in a cycle of owners comes last."""
     left = {_uid(each): each for each in sorted(found, key=identity)}
     ordered: list[Object] = []
     while left:

@@ -120,7 +120,7 @@ def test_a_name_that_is_a_path_leads_nowhere(api, server, namespace, name):
 
 def test_a_bundle_of_diagnostics_is_unpacked_in_one_place(api, server, tmp_path):
     metadata = {"name": "../../../etc/cron.d/x", "namespace": ".."}
-    pod = {"metadata": metadata, "spec": {"containers": [{"name": "/root/.ssh/authorized_keys"}]}}
+    pod = {"metadata": metadata, "spec": {"containers": [{"name": "/etc/cron.d/y"}]}}
     server.kinds = {"resources": [{"name": "pods", "kind": "Pod", "namespaced": True}]}
     server.body = {"metadata": {}, "items": [pod]}
     tools = SimpleNamespace(log=SimpleNamespace(masker=Masker()))

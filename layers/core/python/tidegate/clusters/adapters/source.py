@@ -103,7 +103,7 @@ def _refuse_link(source: Path, component: DeclaredComponent, path: Path) -> None
 
 
 def _is_inside(source: Path, path: Path) -> bool:
-    return Path(os.path.realpath(path)).is_relative_to(source.resolve())  # It refuses no circle of links.
+    return Path(os.path.realpath(path)).is_relative_to(source.resolve())  # It refuses no cycle of links.
 
 
 def _file(source: Path, path: Path) -> tuple[str, bytes]:
