@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tidegate.clusters.adapters.source import read_spec
+from tidegate.clusters.adapters.source import management_version, read_spec
 from tidegate.clusters.rules.builtin_registrars import DEFAULT
 from tidegate.clusters.rules.construct import build
 from tidegate.clusters.rules.provider import PROVIDERS
@@ -82,12 +82,8 @@ def _constructed(top: Path, loaded: LoadedConfiguration, cluster: DeclaredCluste
         current = replace(current, workloads=_workloads(loaded, cluster.name))
     if current and operation is Operation.UPGRADE_COMPONENTS:
         current = replace(current, cluster_hash=spec.cluster_hash)
-    management = None
-    if cluster.management:
-        above = _declared(loaded, cluster.management)
-        management = _current(above, read_spec(top, above).kubernetes)
     provider = PROVIDERS[cluster.provider]
-    return build(operation, cluster, spec, current, provider, DEFAULT, management=management)
+    return build(operation, cluster, spec, current, provider, DEFAULT, management=management_version(top, cluster))
 
 
 def _current(cluster: DeclaredCluster, kubernetes: str) -> CurrentCluster:

@@ -14,7 +14,7 @@ from typing import Any
 from runner.faults import ClusterPlanRefused
 from runner.job import Preparation, Tools
 from tidegate.aws.records import pack, unpack
-from tidegate.clusters.adapters.source import read_spec
+from tidegate.clusters.adapters.source import management_version, read_spec
 from tidegate.clusters.rules.construct import Decision, build, operation_of
 from tidegate.clusters.rules.plan import ClusterPlan
 from tidegate.clusters.rules.plan_json import plan_document
@@ -67,15 +67,27 @@ def _constructed(
         decision = Decision(Operation.UPGRADE, "The root module of the cluster has changes.")
     if decision.operation is None:
         return decision, None
-    return decision, build(
+    deleted = decision.operation is Operation.DELETE
+    management = "" if deleted else management_version(tools.source, cluster)
+    plan = build(
         decision.operation,
         cluster,
         spec,
         job.current,
         PROVIDERS[cluster.provider],
         registrars,
-        management=job.management,
+        management=management,
         terraform=of_engine.file if of_engine else None,
+    )
+    return _after_management(decision, job, cluster, management), plan
+
+
+def _after_management(decision: Decision, job: Job, cluster: DeclaredCluster, version: str) -> Decision:
+    """Tell people what must come before, as validation refuses to go on without it."""
+    if not version or (job.management and job.management.kubernetes == version):
+        return decision
+    return replace(
+        decision, reason=f"{decision.reason} It comes after {cluster.management}, which gets Kubernetes {version}."
     )
 
 

@@ -21,7 +21,7 @@ from tidegate.clusters.rules.context import (
     reference_from,
     reference_text,
 )
-from tidegate.clusters.rules.kubernetes_version import refuse_skew
+from tidegate.clusters.rules.kubernetes_version import refuse_newer, refuse_skew
 from tidegate.clusters.rules.plan import VersionChange
 from tidegate.clusters.rules.refusals import ClusterRefused
 from tidegate.clusters.rules.workflow import Operation
@@ -33,6 +33,7 @@ Task = Callable[[Work, Provider], Values]
 
 def _validate(work: Work, provider: Provider) -> Values:
     provider.validate()
+    _refuse_newer_than_management(work)
     for component in work.order.cluster.components:
         work.path(component.path)
         if component.values:
@@ -42,6 +43,14 @@ def _validate(work: Work, provider: Provider) -> Values:
     for key, reference in found.items():
         _check(work, Key(key), reference)
     return {key: reference_text(reference) for key, reference in found.items()}
+
+
+def _refuse_newer_than_management(work: Work) -> None:
+    """The plan has assumed that its management cluster becomes what its file says: now it must have that version."""
+    cluster = work.order.cluster
+    if cluster.management and work.order.operation is not Operation.DELETE:
+        managing = work.order.management.kubernetes if work.order.management else ""
+        refuse_newer(str(work.spec["kubernetes"]), cluster.management, managing)
 
 
 def _find(work: Work, provider: Provider, key: Key) -> ClusterReference:

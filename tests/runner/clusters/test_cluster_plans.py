@@ -185,6 +185,49 @@ def test_a_version_that_kubernetes_cannot_jump_to_is_refused(bench: Bench, known
     assert "1.30" in refused(bench, current=current)
 
 
+SHOP = DeclaredCluster(
+    "shop", ClusterKind.WORKLOAD, ProviderName.SIMULATED, "shop.yaml", "platform", management_spec=SPEC
+)
+SHOP_AT_132 = CurrentCluster("1.32", "old", ProviderName.SIMULATED, "1")
+
+
+def both(workload: str, management: str) -> dict[str, str]:
+    """Return the files of a commit with a workload cluster and its management cluster at these versions."""
+    return {"shop.yaml": f'kubernetes: "{workload}"\n', SPEC: f'kubernetes: "{management}"\n'}
+
+
+@pytest.mark.parametrize("management", [None, SHOP_AT_132])
+def test_a_commit_that_changes_both_plans_a_workload_cluster_after_its_management_cluster(
+    bench: Bench, management: CurrentCluster | None
+) -> None:
+    result = planned(bench, SHOP, both("1.33", "1.33"), current=SHOP_AT_132, management=management)
+    assert stored(bench, result).workflow.operation is Operation.UPGRADE
+    assert "after platform, which gets Kubernetes 1.33" in text(bench, result)
+
+
+def test_a_workload_cluster_is_refused_whose_management_cluster_stays_older_at_this_commit(bench: Bench) -> None:
+    newer = replace(SHOP_AT_132, kubernetes="1.33")
+    why = refused(bench, SHOP, both("1.33", "1.32"), current=SHOP_AT_132, management=newer)
+    assert "newer than 1.32" in why
+
+
+def test_a_workload_cluster_is_refused_whose_management_cluster_has_no_file_at_this_commit(bench: Bench) -> None:
+    files = {"shop.yaml": 'kubernetes: "1.33"\n', "network/main.tf": ""}
+    assert "as the spec of platform" in refused(bench, SHOP, files, current=SHOP_AT_132)
+
+
+def test_a_workload_cluster_is_refused_whose_management_cluster_the_commit_deletes(bench: Bench) -> None:
+    orphan = replace(SHOP, management_spec="")
+    assert "to be destroyed" in refused(bench, orphan, both("1.33", "1.33"), current=SHOP_AT_132)
+
+
+def test_the_file_of_its_management_cluster_is_no_part_of_a_workload_cluster(tmp_path: Path) -> None:
+    for name, content in both("1.33", "1.33").items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(content)
+    assert read_spec(tmp_path, SHOP) == read_spec(tmp_path, replace(SHOP, management_spec="elsewhere.yaml"))
+
+
 def test_a_management_cluster_with_workload_clusters_is_not_deleted(bench: Bench, known: CurrentCluster) -> None:
     current = replace(known, workloads=("team",))
     assert "team" in refused(bench, current=current, destroy=True)

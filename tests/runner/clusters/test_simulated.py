@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from runner.faults import ClusterUnreachable, TaskFailed
 from tests.runner.clusters.workflows import killed_at_every_call
+from tidegate.clusters.rules.context import Access, ClusterReference, reference_text
 from tidegate.deploys.rules.cluster import (
     ClusterKind,
     ComponentForm,
     ComponentRole,
+    CurrentCluster,
     DeclaredCluster,
     DeclaredComponent,
     ProviderName,
@@ -37,6 +40,22 @@ def test_a_management_cluster_is_created_upgraded_and_deleted(workflows, aws):
     platform.all()
     state = json.loads(aws.objects["clusters/acme/infra/platform/simulated.json"])
     assert state["clusters"] == {}
+
+
+@pytest.mark.parametrize(("recorded", "refusal"), [("1.32", "newer than 1.32"), (None, "'platform' is not there")])
+def test_validation_asks_what_has_become_of_the_management_cluster_that_was_to_come_first(workflows, recorded, refusal):
+    reference = reference_text(ClusterReference("platform", Access.SIMULATED, "platform"))
+    made = CurrentCluster("1.33", "made", ProviderName.SIMULATED, "1", reference=reference)
+    declared = DeclaredCluster(
+        "shop", ClusterKind.WORKLOAD, ProviderName.SIMULATED, "shop.yaml", "platform", management_spec=SPEC
+    )
+    shop = workflows(declared, {**FILES, "shop.yaml": 'kubernetes: "1.33"\n'})
+    shop.plan()
+    shop.management = recorded and replace(made, kubernetes=recorded)
+    with pytest.raises(TaskFailed, match=refusal):
+        shop.run("validate")
+    shop.management = made
+    assert shop.run("validate").values
 
 
 def test_a_runner_may_die_anywhere(workflows, aws):

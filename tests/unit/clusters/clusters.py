@@ -102,7 +102,7 @@ def a_plan(
         current,
         provider,
         registrars,
-        **{"management": any_current(kubernetes="1.33") if cluster.management else None, **given},
+        **{"management": "1.33" if cluster.management else "", **given},
     )
 
 

@@ -57,6 +57,16 @@ class TestAClusterIsARoot:
         assert platform.run.cluster is not None
         assert team.run.cluster is not None
         assert (team.run.cluster.management, team.run.cluster.kind) == ("platform", "workload")
+        assert (platform.run.cluster.management_spec, team.run.cluster.management_spec) == (
+            "",
+            "clusters/platform.yaml",
+        )
+
+    def test_one_whose_management_cluster_is_to_be_destroyed_has_none_that_stays(self):
+        loaded = load(file(f"{PLATFORM}, destroy: true", f"{TEAM}, management: platform"))
+        team = configure(loaded, [each.root for each in loaded.clusters]).roots[1].run.cluster
+        assert team is not None
+        assert team.management_spec == ""
 
     def test_root_modules_are_discovered_beside_it(self):
         files = {"tidegate.yaml": file(PLATFORM), "app/main.tf": 'provider "aws" {}\n', "clusters/platform.yaml": ""}

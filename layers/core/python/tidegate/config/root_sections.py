@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Literal, TypeVar
 
@@ -144,7 +144,7 @@ def _entries(configuration: Configuration) -> Iterator[_Entry]:
             cluster.tags,
             destroy=cluster.destroy is True,
             sections=((path, cluster),),
-            cluster=cluster.cluster,
+            cluster=replace(cluster.cluster, management_spec=_spec_of_management(cluster, configuration.clusters)),
             after=_clusters_before(cluster, configuration.clusters),
         )
 
@@ -156,6 +156,11 @@ def _clusters_before(section: ClusterSection, clusters: Sequence[ClusterSection]
     if section.destroy:
         return tuple(each.name for each in clusters if each.management == section.name and each.destroy)
     return tuple(each.name for each in clusters if each.name == section.management and not each.destroy)
+
+
+def _spec_of_management(section: ClusterSection, clusters: Sequence[ClusterSection]) -> str:
+    """Return the file of a cluster's management cluster, empty if none stays."""
+    return next((each.spec for each in clusters if each.name == section.management and not each.destroy), "")
 
 
 def _directory_entries(written: str, section: DirectorySection) -> Iterator[_Entry]:

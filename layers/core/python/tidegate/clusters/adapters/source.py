@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from yaml import AliasEvent, CollectionEndEvent, CollectionStartEvent, CSafeLoader, YAMLError, load, parse
 
 from tidegate.clusters.rules.refusals import FileMissing, InvalidSpec
-from tidegate.clusters.rules.spec import Spec, spec_of
+from tidegate.clusters.rules.spec import Spec, kubernetes_of, spec_of
 from tidegate.deploys.rules.cluster import DeclaredCluster, DeclaredComponent, ProviderName
 
 #: Bytes of a cluster's file, and of all files of a cluster and its components together.
@@ -37,6 +38,16 @@ def read_spec(source: Path, cluster: DeclaredCluster) -> Spec:
             if _is_inside(source, path) and path.is_file()
         ]
     return spec_of(document, cluster, files, _of_components(source, cluster))
+
+
+def management_version(source: Path, cluster: DeclaredCluster) -> str:
+    """Return the version of Kubernetes in the file of a workload cluster's management cluster, empty if none stays.
+
+    Raise ClusterRefused.
+    """
+    if not cluster.management_spec:
+        return ""
+    return kubernetes_of(spec_document(source, replace(cluster, name=cluster.management, spec=cluster.management_spec)))
 
 
 def spec_document(source: Path, cluster: DeclaredCluster) -> Any:

@@ -16,7 +16,6 @@ from tidegate.clusters.rules.refusals import (
     DuplicateId,
     DuplicateKey,
     KeyNotProduced,
-    ManagementMissing,
     NeverReleased,
     NothingToChange,
     PlanTooLarge,
@@ -82,13 +81,14 @@ def build(
     provider: ProviderFacts,
     registrars: Sequence[Registrar],
     *,
-    management: CurrentCluster | None = None,
+    management: str = "",
     terraform: Artifact | None = None,
 ) -> ClusterPlan:
     """Return the plan of a workflow. Raise ClusterRefused, of which each mistake has a class.
 
-    ``management`` is the management cluster of a workload cluster, as it is now; ``terraform`` the plan of the root
-    module, if the provider has one. A creation that is resumed and a deletion may have no current cluster.
+    ``management`` is the version of Kubernetes that a workload cluster's management cluster has when this plan is
+    carried out, empty if there is none; ``terraform`` the plan of the root module, if the provider has one. A creation
+    that is resumed and a deletion may have no current cluster.
     """
     workflow = Workflow(declared.kind, operation)
     if workflow not in WORKFLOWS:
@@ -139,16 +139,14 @@ def _refuse_versions(
     declared: DeclaredCluster,
     spec: Spec,
     current: CurrentCluster | None,
-    management: CurrentCluster | None,
+    management: str,
 ) -> None:
     if operation is Operation.DELETE:
         return
     if current:
         refuse_skew(current.kubernetes, spec.kubernetes)
     if declared.management:
-        if not management:
-            raise ManagementMissing(declared.management)
-        refuse_newer(spec.kubernetes, declared.management, management.kubernetes)
+        refuse_newer(spec.kubernetes, declared.management, management)
 
 
 def bound_hooks(workflow: Workflow, tasks: Sequence[Task], registrars: Iterable[Registrar]) -> tuple[Bound, ...]:

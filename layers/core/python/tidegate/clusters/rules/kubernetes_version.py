@@ -5,7 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from tidegate.clusters.rules.refusals import Downgraded, InvalidSpec, NewerThanManagement, VersionSkipped
+from tidegate.clusters.rules.refusals import (
+    Downgraded,
+    InvalidSpec,
+    ManagementMissing,
+    NewerThanManagement,
+    VersionSkipped,
+)
 
 _VERSION = re.compile(r"v?(\d{1,3})\.(\d{1,3})(?:\.(\d{1,5}))?(?:[-+][0-9A-Za-z.+-]{1,60})?")
 
@@ -42,7 +48,12 @@ def refuse_skew(before: str, after: str) -> None:
 
 
 def refuse_newer(version: str, management: str, managing: str) -> None:
-    """Raise NewerThanManagement if a cluster's minor version is newer than that of its management cluster."""
+    """Raise NewerThanManagement if a cluster's minor version is newer than that of its management cluster.
+
+    Raise ManagementMissing if ``managing``, the version of that one, is empty.
+    """
+    if not managing:
+        raise ManagementMissing(management)
     workload, manager = version_of(version), version_of(managing)
     if (workload.major, workload.minor) > (manager.major, manager.minor):
         raise NewerThanManagement(version, management, managing)

@@ -122,7 +122,7 @@ class NewerThanManagement(ClusterRefused):
     def __init__(self, version: str, management: str, managing: str) -> None:
         super().__init__(
             f"Kubernetes {version} is newer than {managing} of its management cluster {management}, which manages its "
-            f"own version and older ones. Upgrade {management} first."
+            f"own version and older ones. Upgrade {management} before, or in the same change."
         )
 
 
@@ -130,7 +130,9 @@ class ManagementMissing(ClusterRefused):
     """A workload cluster whose management cluster is not there."""
 
     def __init__(self, management: str) -> None:
-        super().__init__(f"The management cluster {quoted(management)} is not there yet. Create it first.")
+        super().__init__(
+            f"The management cluster {quoted(management)} is not there, or is to be destroyed. Create or keep it."
+        )
 
 
 class WorkloadsRemain(ClusterRefused):

@@ -71,11 +71,10 @@ def spec_of(
     for key in document:
         if key not in _KEYS:
             raise InvalidSpec(str(key)[:40], "is not known", ", ".join(_KEYS))
-    kubernetes = document.get("kubernetes")
-    if not isinstance(kubernetes, str):
-        raise InvalidSpec("kubernetes", "is no text", 'a version in quotes such as "1.33"')
-    version_of(kubernetes)
-    cluster_hash = _hash(asdict(replace(declared, components=(), hooks=())), _digests(files))
+    kubernetes = kubernetes_of(document)
+    own = asdict(replace(declared, components=(), hooks=()))
+    del own["management_spec"]
+    cluster_hash = _hash(own, _digests(files))
     return Spec(
         kubernetes,
         _hash(cluster_hash, [asdict(each) for each in declared.components], _digests(components)),
@@ -83,6 +82,15 @@ def spec_of(
         _word(document, "bootstrap", BootstrapPlace),
         _word(document, "gitops", GitOpsAgent) or GitOpsAgent.NONE,
     )
+
+
+def kubernetes_of(document: object) -> str:
+    """Return the version of Kubernetes in a cluster's parsed file. Raise InvalidSpec."""
+    kubernetes = document.get("kubernetes") if isinstance(document, Mapping) else None
+    if not isinstance(kubernetes, str):
+        raise InvalidSpec("kubernetes", "is no text", 'a version in quotes such as "1.33"')
+    version_of(kubernetes)
+    return kubernetes
 
 
 def _word(document: Mapping[Any, object], key: str, words: type[_Word]) -> _Word | None:

@@ -101,7 +101,8 @@ class DeclaredComponent:
 class DeclaredCluster:
     """A cluster of ``tidegate.yaml``. ``spec`` is its file, relative to the repository's top.
 
-    ``management`` names the management cluster of a workload cluster, in the same repository.
+    ``management`` names the management cluster of a workload cluster, in the same repository, and ``management_spec``
+    is that cluster's file, empty if it is to be destroyed.
     """
 
     name: str
@@ -111,6 +112,7 @@ class DeclaredCluster:
     management: str = ""
     components: tuple[DeclaredComponent, ...] = ()
     hooks: tuple[DeclaredHook, ...] = ()
+    management_spec: str = ""
 
 
 @dataclass(frozen=True, slots=True)
