@@ -13,6 +13,7 @@ from tests.builders import (
     NOW,
     PLAN_TEXT,
     REPOSITORY,
+    amended,
     any_deployed,
     any_deployment,
     any_job,
@@ -28,10 +29,11 @@ from tidegate.deploys.rules.state import State
 from tidegate.deploys.rules.timeline import Audited, Step
 from tidegate.deploys.rules.waiting import Approval
 from tidegate.plans.rules.plan import PlannedChanges
-from tidegate.ports import KnownRepository, LogChunk, PublishedCheckRun
+from tidegate.ports import Enrolled, KnownRepository, LogChunk, PublishedCheckRun
 from tidegate.rules.timestamp import LONG_AGO
-from tidegate.web.application import POLICY
+from tidegate.vcs.rules.headline import Headline
 
+AVATARS = "https://avatars.githubusercontent.com"
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>&amp;\x1b]8;;javascript:alert(3)\x07"
 
 
@@ -135,6 +137,34 @@ def test_a_deployment_shows_its_whole_story(wires, browser):
     assert page.text.index("1 to destroy") < page.text.index("2 to add")
 
 
+def named(wires, **told):
+    """Store a deployment that tells what its change is."""
+    headline = Headline("Merge branch 'grow'", "developer", f"{AVATARS}/u/1", 7, "Grow it")
+    return wires.deployed(amended(any_deployment(), headline=replace(headline, **told), change_set="c-1"))
+
+
+def test_a_change_is_called_by_its_pull_request_wherever_it_is_shown(wires, browser):
+    one = named(wires)
+    wires.change_sets.enroll("c-1", [Enrolled(one.root.name, one.stack, one.id, one.request.at)])
+    for path in (f"/deployments/{one.id}", "/changes/c-1", QUEUE, f"/repositories/{REPOSITORY}/deployments"):
+        page = browser.get(path)
+        assert "Grow it" in page.text, path
+        assert "#7" in page.text, path
+    for path in (f"/deployments/{one.id}", "/changes/c-1"):
+        page = browser.get(path)
+        assert "developer" in page.text
+        assert 'src="https://avatars.githubusercontent.com/u/1"' in page.body
+        assert f'href="/pulls/{REPOSITORY}/7"' in page.body
+    ids = browser.get(f"/deployments/{one.id}").body.split("<details")[-1]
+    assert one.id in ids
+    assert one.revision.sha in ids
+
+
+def test_a_picture_from_elsewhere_is_not_shown(wires, browser):
+    one = named(wires, avatar="https://avatars.githubusercontent.com.example/u/1")
+    assert "avatars.githubusercontent.com.example" not in browser.get(f"/deployments/{one.id}").body
+
+
 def test_a_page_of_what_has_ended_does_not_ask_again(wires, browser):
     over, waits = wires.deployed(deployment_in(State.APPLIED)), wires.deployed(deployment_in(State.AWAITING_REVIEW, 2))
     assert "data-live" not in browser.get(f"/deployments/{over.id}").body
@@ -223,12 +253,13 @@ def test_a_plan_that_nobody_saw_is_not_confirmed(wires, browser, reviewer):
 
 def test_nothing_that_comes_from_outside_is_markup(wires, browser):
     steps = (Step(State.QUEUED, NOW), Step(State.PLANNING, NOW, HOSTILE, HOSTILE))
+    told = Headline(HOSTILE, HOSTILE, f"{AVATARS}/{HOSTILE}", 7, HOSTILE)
     changes = PlannedChanges(destroy=1, destroyed=(HOSTILE,))
     one = deployment_in(State.AWAITING_REVIEW, reason=HOSTILE, history=steps, authors=(HOSTILE,), last_lines=HOSTILE)
     one = replace(
         one,
         planned=replace(one.planned, must_review=HOSTILE, plan=replace(one.planned.plan, changes=changes)),
-        request=replace(one.request, by=HOSTILE),
+        request=replace(one.request, by=HOSTILE, headline=told),
         error=HOSTILE,
     )
     one = wires.deployed(one)
@@ -245,7 +276,10 @@ def test_nothing_that_comes_from_outside_is_markup(wires, browser):
 def test_every_answer_forbids_what_pages_do_not_need(wires, browser):
     for path in ("/", "/nope", "/static/log.js", "/api/v1/nope", "/login"):
         headers = browser.get(path).headers
-        assert headers["content-security-policy"] == POLICY
+        allowed = dict(part.split(" ", 1) for part in headers["content-security-policy"].split("; "))
+        assert allowed["default-src"] == "'none'"
+        assert allowed["img-src"] == "'self' https://avatars.githubusercontent.com"
+        assert {allowed[kind] for kind in ("script-src", "style-src", "connect-src", "form-action")} == {"'self'"}
         assert headers["x-content-type-options"] == "nosniff"
         assert "unsafe" not in headers["content-security-policy"]
     assert "no-store" in browser.get("/").headers["cache-control"]

@@ -156,6 +156,16 @@ def test_a_merge_is_seen_and_told_of_with_its_commit(scenario, number):
         scenario.forge.pull_requests_of(scenario.repository, MISSING)
 
 
+def test_a_commit_and_a_pull_request_tell_what_they_are_and_who_made_them(scenario, head, number):
+    told = scenario.forge.headline(scenario.repository, head)
+    assert (told.title, told.author) == ("Change", "developer")
+    with pytest.raises(NotFound):
+        scenario.forge.headline(scenario.repository, MISSING)
+    spec = scenario.forge.seen_pull_request(scenario.repository, number).spec
+    assert spec.title == "A change"
+    assert spec.avatar.startswith(f"{scenario.forge.picture_origin()}/")
+
+
 def test_a_change_tells_all_of_its_commits(scenario, base, head):
     assert scenario.forge.change(scenario.repository, base, head).commits == (head,)
     assert scenario.forge.change(scenario.repository, head, head).commits == ()

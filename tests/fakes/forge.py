@@ -12,6 +12,7 @@ from tidegate.rules.permission import Permission
 from tidegate.vcs.rules.authors import Authors
 from tidegate.vcs.rules.check_run import CheckRun
 from tidegate.vcs.rules.comparison import Comparison
+from tidegate.vcs.rules.headline import Headline
 from tidegate.vcs.rules.pull_request import MergeMethod, PullRequest, PullRequestReview, ReviewVerdict, SeenPullRequest
 
 
@@ -21,8 +22,8 @@ class MemoryForge:
 
     ``comparisons`` is keyed by (base, head); what is not in it is ``comparison``. ``writers`` may write,
     ``readers`` read. ``branches`` are the commits that branches are at, ``main`` the default branch;
-    ``changes`` is keyed by (base, head), ``came_with`` (the numbers of a commit's pull requests) and ``made_by`` (who
-    made all that it has) by commit.
+    ``changes`` is keyed by (base, head), ``came_with`` (the numbers of a commit's pull requests), ``made_by`` (who
+    made all that it has) and ``headlines`` by commit.
     ``seen`` are pull requests by number, as records hold them; ``comments`` are those that were written (pull
     request, text): the first has the id 1; of these ``foreign`` ones are others', ``deleted`` ones are gone, and
     ``edits`` are the ids of those that were updated, in order. ``reactions`` are pairs of a comment and a reaction,
@@ -46,6 +47,7 @@ class MemoryForge:
     main: str = "main"
     changes: dict[tuple[str, str], Change] = field(default_factory=dict)
     made_by: dict[str, Authors] = field(default_factory=dict)
+    headlines: dict[str, Headline] = field(default_factory=dict)
     came_with: dict[str, tuple[int, ...]] = field(default_factory=dict)
     pull_requests: dict[int, PullRequest] = field(default_factory=dict)
     seen: dict[int, SeenPullRequest] = field(default_factory=dict)
@@ -80,6 +82,12 @@ class MemoryForge:
         if head not in self.made_by:
             raise NotFound("commit", head)
         return self.made_by[head]
+
+    def headline(self, repository: str, sha: str) -> Headline:
+        self._called(repository)
+        if sha not in self.headlines:
+            raise NotFound("commit", sha)
+        return self.headlines[sha]
 
     def permission(self, repository: str, user: str) -> Permission:
         self._called(repository)
@@ -219,6 +227,9 @@ class MemoryForge:
 
     def clone_url(self, repository: str) -> str:
         return f"https://github.com/{repository}.git"
+
+    def picture_origin(self) -> str:
+        return "https://avatars.githubusercontent.com"
 
     def clone_token(self, repository: str, others: Collection[str] = ()) -> str:
         self._called(repository)

@@ -24,6 +24,7 @@ from tidegate.plans.rules.plan import PlannedChanges
 from tidegate.policies.rules.policy import PolicyFinding, PolicySetStatus, PolicyVerdict, Severity
 from tidegate.rules.access import Access
 from tidegate.vcs.rules.check_run import Button, Conclusion
+from tidegate.vcs.rules.headline import Headline
 
 PLAN = """\
 Terraform will perform the following actions:
@@ -432,3 +433,10 @@ def test_what_was_decided_about_requirements_is_shown_while_it_comes_about():
     rejected = shown(State.AWAITING_REQUIREMENTS, gate=replace(gate, next=AfterGate.REJECTED, by="eve", at=NOW))
     assert (rejected.title, rejected.actions) == ("Rejected", ())
     assert "`operator` overrode the apply requirements" in shown(State.APPLIED, override=override).summary
+
+
+def test_a_check_run_begins_with_what_the_change_is():
+    told = Headline("Merge branch 'grow'", "developer", "https://avatars.example/1", 7, "Grow *all* @everybody")
+    summary = shown(State.PLANNING, headline=told).summary
+    assert summary.startswith("**Grow \\*all\\* @\u200beverybody** (#7) by `developer` on `main`")
+    assert shown(State.PLANNING, headline=Headline("Grow it")).summary.startswith("**Grow it** on `main`")

@@ -24,6 +24,7 @@ from tidegate.pushes.receive_push import receive_push
 from tidegate.rules.errors import CloudUnavailable, ForgeRefused, ForgeUnavailable, NotFound
 from tidegate.vcs.rules.authors import Authors
 from tidegate.vcs.rules.comparison import Comparison
+from tidegate.vcs.rules.headline import Headline
 from tidegate.vcs.rules.push import Pushed
 from tidegate.vcs.rules.pushers import HeadPush
 
@@ -76,6 +77,16 @@ def test_a_deployment_tells_who_asked_for_what_and_when(scenario):
     assert (first.repository, first.revision.sha, first.revision.branch) == ("acme/infra", AFTER, "main")
     assert (first.request.trigger, first.state, first.request.by) == (Trigger.MERGE, State.QUEUED, "octocat")
     assert first.request.at == utc("2026-03-02T08:00")
+
+
+def test_a_deployment_tells_what_its_change_is(scenario):
+    scenario.forge.headlines[AFTER] = Headline("Merge branch 'app'", "octocat")
+    spec = any_pull_request(title="Grow the app", author="developer")
+    scenario.forge.seen[5] = seen(spec, is_open=False, merged=True, merge_sha=AFTER)
+    scenario.forge.came_with[AFTER] = (5,)
+    scenario.receive()
+    told = {each.request.headline for each in scenario.enqueued}
+    assert told == {Headline("Merge branch 'app'", "developer", "", 5, "Grow the app")}
 
 
 def test_a_push_remembers_its_repository_and_tells_its_deployments(scenario):

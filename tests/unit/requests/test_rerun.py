@@ -18,6 +18,7 @@ from tidegate.deploys.rules.state import State, is_final
 from tidegate.ports import DeliveryOutcome, Enrolled
 from tidegate.rules.access import Access
 from tidegate.vcs.rules.comparison import Comparison
+from tidegate.vcs.rules.headline import Headline
 
 
 @pytest.fixture
@@ -27,7 +28,7 @@ def scenario():
 
 @pytest.mark.parametrize("state", FAILED)
 def test_a_failed_one_is_run_again_as_a_deployment_of_its_own(scenario, state):
-    old = scenario.ended(state, authors=("author",))
+    old = scenario.ended(state, authors=("author",), headline=Headline("Grow it"))
     outcome = scenario.check(old)
     (new,) = scenario.reruns
     assert (new.rerun.of, new.revision.sha, new.root) == (old.id, old.revision.sha, old.root)
@@ -38,6 +39,7 @@ def test_a_failed_one_is_run_again_as_a_deployment_of_its_own(scenario, state):
     )
     assert (new.commits.authors, new.commits.authors_known) == (("author", "maintainer"), True)
     assert new.settings.review_rule == old.settings.review_rule
+    assert new.request.headline == old.request.headline
     assert scenario.event_publisher.repeats == [(old.id, new.id)]
     assert scenario.deliveries.outcome("demand-1") == DeliveryOutcome(outcome, (new.id,))
 

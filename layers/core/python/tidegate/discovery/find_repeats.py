@@ -9,7 +9,7 @@ from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.queue import QueueHead, Waiting
 from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.state import is_final
-from tidegate.discovery.new_deployments import enqueue_change, enroll
+from tidegate.discovery.new_deployments import described, enqueue_change, enroll
 from tidegate.ports import Ports
 from tidegate.rules.decide_again import deciding_again
 from tidegate.rules.errors import OversizedRecord
@@ -29,6 +29,7 @@ def enqueue_once(ports: Ports, wanted: Sequence[Deployment]) -> Sequence[Repeat]
     Of concurrent requests that all found nothing queued, only one succeeds: the first in the first root's queue. Raise
     Conflict, and the errors of enqueuing.
     """
+    wanted = described(ports, wanted)
     enroll(ports, wanted)
     repeats = deciding_again(lambda: _put_first(ports, wanted[0]))
     if not repeats:

@@ -29,7 +29,9 @@ from tidegate.policies.rules.requirements import Requirements
 from tidegate.ports import Enrolled, Ports
 from tidegate.roots.rules.root import Revision, change_set_id, deployment_id
 from tidegate.rules.access import Access
+from tidegate.vcs.find_headline import find_headline
 from tidegate.vcs.rules.authors import UNKNOWN, Authors
+from tidegate.vcs.rules.headline import Headline
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +136,21 @@ def enqueue_change(
 
     Raise ExceptionGroup if some failed; all others are enqueued then.
     """
-    enroll(ports, deployments)
-    enqueue_all(deployments, one or partial(enqueue, ports))
+    known = described(ports, deployments)
+    enroll(ports, known)
+    enqueue_all(known, one or partial(enqueue, ports))
+
+
+def described(ports: Ports, deployments: Iterable[Deployment]) -> list[Deployment]:
+    """Return deployments with what their change is, in words, as far as the VCS provider tells."""
+    every = list(deployments)
+    changes = {(each.revision.sha, each.request.pull_request): each for each in every if not each.request.headline.text}
+    found = {key: find_headline(ports, each.repository, *key) for key, each in changes.items()}
+
+    def told(each: Deployment) -> Headline:
+        return found.get((each.revision.sha, each.request.pull_request), each.request.headline)
+
+    return [replace(each, request=replace(each.request, headline=told(each))) for each in every]
 
 
 def enroll(ports: Ports, deployments: Sequence[Deployment]) -> None:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # Functions import this, and their starts count.
     from tidegate.rules.permission import Permission
     from tidegate.vcs.rules.check_run import CheckRun
     from tidegate.vcs.rules.comparison import Comparison
+    from tidegate.vcs.rules.headline import Headline
     from tidegate.vcs.rules.pull_request import MergeMethod, PullRequest, PullRequestReview, SeenPullRequest
 
 
@@ -72,6 +73,9 @@ class ForgeUrls(Protocol):
     def clone_url(self, repository: str) -> str:
         """Return the repository's HTTPS URL for git."""
 
+    def picture_origin(self) -> str:
+        """Return the origin of the pictures of accounts, such as ``https://avatars.githubusercontent.com``."""
+
 
 class Commits(Protocol):
     """Commits and branches. Raises ForgeUnavailable and ForgeRefused, as all ports of the VCS provider's API do."""
@@ -87,6 +91,9 @@ class Commits(Protocol):
 
     def authors(self, repository: str, head: str) -> Authors:
         """Return the authors of a commit and all its ancestors. Raise NotFound."""
+
+    def headline(self, repository: str, sha: str) -> Headline:
+        """Return a commit's title and author. Raise NotFound."""
 
     def branch_head(self, repository: str, branch: str) -> str:
         """Return a branch's head commit. Raise NotFound if there is no such branch."""

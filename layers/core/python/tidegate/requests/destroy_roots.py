@@ -141,7 +141,7 @@ def _destroying(asked: Destroy, last: Deployment, number: int) -> Deployment:
         repository=last.repository,
         root=last.root,
         revision=last.revision,
-        request=DeploymentRequest(Trigger.MANUAL, asked.by, at, destroy=destruction),
+        request=DeploymentRequest(Trigger.MANUAL, asked.by, at, destroy=destruction, headline=last.request.headline),
         stack=last.stack,
         within=last.within,
         tags=last.tags,

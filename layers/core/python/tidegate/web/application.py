@@ -59,13 +59,7 @@ _UPDATES = "/api/v1/config-updates/"
 LARGEST_BODY = 256 * 1024
 _API = "/api/"
 _MOST_FIELDS = 20
-#: Only our own scripts, styles, images, forms and frames, and no inline ones.
-POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
-    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-)
 _HEADERS = {
-    "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     # Not "no-referrer": forms would be sent without their origin, which is checked.
@@ -81,6 +75,17 @@ the root's access control says otherwise.
 """
 
 
+def policy(pictures: str) -> str:
+    """Return what pages may load: only our own scripts, styles, forms and frames, no inline ones, and our own images.
+
+    ``pictures`` is the origin of the pictures of accounts.
+    """
+    return (
+        f"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' {pictures}; connect-src 'self'; "
+        "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    )
+
+
 class WebApplication:
     """Answers API Gateway's requests (HTTP API, payload 2.0)."""
 
@@ -89,7 +94,9 @@ class WebApplication:
         self._ports = ports
         self._authorization = Authorization(ports)
         shapes = Shapes(ports.web_url, ports.web_links)
-        self._rendering = Rendering(ports.web_url, ports.web_links.terms)
+        pictures = ports.addresses.picture_origin()
+        self._policy = policy(pictures)
+        self._rendering = Rendering(ports.web_url, ports.web_links.terms, pictures)
         self._signing_in = SigningIn(ports, self._rendering)
         self.app = APIGatewayHttpResolver(enable_validation=True)
         self.app.use([self._guard])
@@ -118,7 +125,8 @@ class WebApplication:
         http = event["requestContext"]["http"]
         method, path = str(http["method"]), str(event["rawPath"])
         answer = self._answer(_as_get(event) if method == "HEAD" else event, path, context)
-        answer["headers"] = {**(_SECURE if self._url.startswith("https:") else {}), **_HEADERS, **answer["headers"]}
+        secure = _SECURE if self._url.startswith("https:") else {}
+        answer["headers"] = {**secure, **_HEADERS, "Content-Security-Policy": self._policy, **answer["headers"]}
         if method == "HEAD":
             answer["body"], answer["isBase64Encoded"] = "", False
         logger.info("answered", extra={"method": method, "path": path, "status": answer["statusCode"]})

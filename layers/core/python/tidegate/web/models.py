@@ -96,6 +96,16 @@ class Changes(Shown):
     replaced: list[str] = Field(description="The first addresses of replaced resources")
 
 
+class HeadlineModel(Shown):
+    """What a change is, in words. What the VCS provider did not tell is empty."""
+
+    title: str = Field(description="The first line of the commit's message")
+    author: str = Field(description="Who made the change: the author of the pull request, or else of the commit")
+    avatar: str = Field(description="The URL of the author's picture")
+    pull_request: int | None = Field(description="The pull request that it came with")
+    pull_request_title: str
+
+
 class DeploymentBrief(Shown):
     """A deployment as lists show it."""
 
@@ -114,6 +124,9 @@ class DeploymentBrief(Shown):
     changes: Changes | None = Field(description="null until it is planned")
     pull_request: int | None
     pull_request_reference: str | None = Field(description="Its number as the VCS provider shows it: `#12`, `!12`")
+    headline: HeadlineModel | None = Field(
+        default=None, description="What the change is; null if the VCS provider did not tell"
+    )
     forced: bool
     destroy: bool = Field(default=False, description="Whether it destroys the root's resources instead of deploying it")
     rerun_of: str | None

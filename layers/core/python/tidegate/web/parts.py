@@ -11,7 +11,10 @@ from tidegate.web.refusals import UnknownRoot
 
 @dataclass(frozen=True, slots=True)
 class WebLinks:
-    """Where more is to be seen: on the forge, and an execution's URL with ``{deployment}`` in it; and its terms."""
+    """Where more is to be seen: on the forge, and an execution's URL with ``{deployment}`` in it; and its terms.
+
+    Pages show pictures of accounts from one origin only: the VCS provider's.
+    """
 
     forge: ForgeUrls
     execution: str = ""

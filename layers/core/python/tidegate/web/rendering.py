@@ -105,9 +105,12 @@ VERDICT_TONES: dict[Conclusion, str] = {
 
 
 class Rendering:
-    """Renders templates. ``url`` is where the pages are, ``terms`` are those of the forge."""
+    """Renders templates. ``url`` is where the pages are, ``terms`` are those of the forge.
 
-    def __init__(self, url: str, terms: ForgeTerms = GITHUB_TERMS) -> None:
+    ``pictures`` is the origin of the pictures of accounts; those from elsewhere are not shown.
+    """
+
+    def __init__(self, url: str, terms: ForgeTerms = GITHUB_TERMS, pictures: str = "") -> None:
         self._environment = Environment(
             loader=FileSystemLoader(HERE / "templates"),
             autoescape=select_autoescape(default=True, default_for_string=True),
@@ -118,6 +121,7 @@ class Rendering:
         )
         self._environment.globals.update(url=url, terms=terms, static=static_address, address=address)
         self._environment.globals.update(is_held_back=is_held_back)
+        self._environment.globals.update(shows=lambda picture: bool(pictures) and picture.startswith(f"{pictures}/"))
         self._environment.globals.update(
             LONGEST_QUERY=MAXIMUM_LENGTH, LONGEST_REASON=LONGEST_REASON, MAXIMUM_REASON=MAXIMUM_REASON
         )

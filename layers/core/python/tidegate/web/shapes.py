@@ -27,6 +27,7 @@ from tidegate.gates.get_change import ChangeView, WaveView
 from tidegate.plans.rules.plan import PlannedChanges
 from tidegate.ports import HistoryPage, KnownRepository
 from tidegate.texts.markdown import without_marks
+from tidegate.vcs.rules.headline import Headline
 from tidegate.web.change_models import ChangeModel, MemberModel, StackModel, WaveDecisionModel, WaveModel
 from tidegate.web.models import (
     ApprovalModel,
@@ -36,6 +37,7 @@ from tidegate.web.models import (
     DeploymentBrief,
     DeploymentDetails,
     DeploymentsPage,
+    HeadlineModel,
     JobLink,
     JobModel,
     LockModel,
@@ -116,6 +118,7 @@ class Shapes:
             "changes": changes_of(one.planned.plan.changes) if one.planned.plan else None,
             "pull_request": one.request.pull_request,
             "pull_request_reference": self.reference(one.request.pull_request),
+            "headline": _headline(one.request.headline),
             "forced": one.request.forced,
             "destroy": one.request.destroy is not None,
             "rerun_of": one.rerun.of,
@@ -339,6 +342,18 @@ def changes_of(changes: PlannedChanges) -> Changes:
         deferred=changes.deferred,
         destroyed=list(changes.destroyed),
         replaced=list(changes.replaced),
+    )
+
+
+def _headline(told: Headline) -> HeadlineModel | None:
+    if told == Headline():
+        return None
+    return HeadlineModel(
+        title=told.title,
+        author=told.author,
+        avatar=told.avatar,
+        pull_request=told.pull_request,
+        pull_request_title=told.pull_request_title,
     )
 
 

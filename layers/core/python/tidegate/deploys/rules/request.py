@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
 from tidegate.deploys.rules.origin import Destruction
+from tidegate.vcs.rules.headline import Headline
 from tidegate.vcs.rules.push import Pushed
 
 
@@ -23,7 +24,7 @@ class Trigger(StrEnum):
 class DeploymentRequest:
     """Who requested a deployment, when, and for what. It never changes.
 
-    The last four fields are for a pull request whose head is deployed by hand.
+    ``forced`` and the three fields after it are for a pull request whose head is deployed by hand.
     """
 
     trigger: Trigger
@@ -41,6 +42,8 @@ class DeploymentRequest:
     base_sha: str = ""
     #: The merge base, if the VCS provider knows that there is only one.
     fork_sha: str = ""
+    #: What the deployed change is, in words.
+    headline: Headline = field(default_factory=Headline)
 
 
 @dataclass(frozen=True, slots=True)

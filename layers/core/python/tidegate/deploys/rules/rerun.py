@@ -68,7 +68,12 @@ def run_again(old: Deployment, branch: str, by: str, at: datetime, request: str)
         root=old.root,
         revision=Revision(old.revision.sha, branch),
         request=DeploymentRequest(
-            Trigger.RERUN, by, asked, pull_request=old.request.pull_request, destroy=old.request.destroy
+            Trigger.RERUN,
+            by,
+            asked,
+            pull_request=old.request.pull_request,
+            destroy=old.request.destroy,
+            headline=old.request.headline,
         ),
         stack=old.stack,
         within=old.within,

@@ -93,9 +93,20 @@ def _summary(deployment: Deployment, view: View, paragraphs: Iterable[str]) -> s
     """Join what the summary says: what destroys comes right after where it is. Long lists of addresses are cut."""
     notice = (_notice(view.notice),) if view.notice else ()
     first, *others = paragraphs
-    head, tail = (*notice, first), (*others, _facts(deployment, view.terms), _links(view))
+    head = (*notice, _headline(deployment, view.terms), first)
+    tail = (*others, _facts(deployment, view.terms), _links(view))
     room = MAXIMUM_TEXT - size("\n\n".join((*head, *tail))) - 10
     return "\n\n".join(part for part in (*head, *_changes(deployment, room), *tail) if part)
+
+
+def _headline(deployment: Deployment, terms: ForgeTerms) -> str:
+    """Return what the change is, who made it, and on which branch; an empty text if the VCS provider did not tell."""
+    told = deployment.request.headline
+    if not told.text:
+        return ""
+    number = f" ({terms.reference(told.pull_request)})" if told.pull_request else ""
+    author = f" by {code(told.author)}" if told.author else ""
+    return f"**{escaped(told.text)}**{number}{author} on {code(deployment.revision.branch)}"
 
 
 def _notice(why: str) -> str:

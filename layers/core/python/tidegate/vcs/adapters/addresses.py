@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
 
 class GitHubUrls:
     """The port ``ForgeUrls`` below GitHub's URL, such as ``https://github.com``."""
@@ -29,6 +31,10 @@ class GitHubUrls:
 
     def clone_url(self, repository: str) -> str:
         return f"{self._url}/{repository}.git"
+
+    def picture_origin(self) -> str:
+        is_cloud = urlsplit(self._url).hostname == "github.com"
+        return "https://avatars.githubusercontent.com" if is_cloud else _origin(self._url)
 
 
 class GitLabUrls:
@@ -62,3 +68,10 @@ class GitLabUrls:
 
     def clone_url(self, repository: str) -> str:
         return f"{self._url}/{repository}.git"
+
+    def picture_origin(self) -> str:
+        return _origin(self._url)
+
+
+def _origin(url: str) -> str:
+    return "{0.scheme}://{0.netloc}".format(urlsplit(url))

@@ -15,6 +15,7 @@ from tidegate.rules.errors import ForgeRefused, NotFound, RepositoriesUnreadable
 from tidegate.vcs.github.access import NOT_FOUND, READ_CONTENTS, READ_METADATA, UNPROCESSABLE, GitHubAccess
 from tidegate.vcs.rules.authors import UNKNOWN, Authors, co_authors, nobody_at, private_login
 from tidegate.vcs.rules.comparison import Comparison
+from tidegate.vcs.rules.headline import Headline, headline_of
 
 #: Seconds for which a clone token is valid at least: an engine may fetch modules late in its init.
 CLONE_MARGIN = 1800
@@ -73,6 +74,21 @@ class GitHubCommits:
                     raise
                 raise NotFound("commit", head) from None
             return UNKNOWN if commits is None else _people(commits, len(commits))[0]
+
+        return self._access.call(repository, READ_CONTENTS, call)
+
+    def headline(self, repository: str, sha: str) -> Headline:
+        def call(repo: Repository) -> Headline:
+            try:
+                # Its changed files come in pages; none of them is needed.
+                _, found = repo.requester.requestJsonAndCheck("GET", f"{repo.url}/commits/{quote(sha)}?per_page=1")
+            except GithubException as error:
+                if error.status not in {NOT_FOUND, UNPROCESSABLE}:
+                    raise
+                raise NotFound("commit", sha) from None
+            author = found.get("author") or {}
+            name = author.get("login") or (found["commit"].get("author") or {}).get("name") or ""
+            return headline_of(found["commit"]["message"], str(name), str(author.get("avatar_url") or ""))
 
         return self._access.call(repository, READ_CONTENTS, call)
 

@@ -18,6 +18,7 @@ from tidegate.rules.timestamp import timestamp_from
 from tidegate.vcs.github.access import NOT_FOUND, READ_CONTENTS, UNPROCESSABLE, GitHubAccess
 from tidegate.vcs.github.checks import is_of
 from tidegate.vcs.rules.events import OUR_CHECK_RUNS
+from tidegate.vcs.rules.headline import picture
 from tidegate.vcs.rules.pull_request import (
     MergeMethod,
     PullRequest,
@@ -170,6 +171,7 @@ def _seen(repository: str, pull: Mapping[str, Any]) -> SeenPullRequest:
         pull.get("draft") is True,
         # The head repository is None after its fork was deleted.
         head["repo"] is None or head["repo"]["id"] != base["repo"]["id"],
+        avatar=picture(str((pull["user"] or {}).get("avatar_url") or "")),
     )
     opened_at = timestamp_from(pull["created_at"])
     merged = pull["merged_at"] is not None

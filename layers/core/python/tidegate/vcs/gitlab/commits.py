@@ -13,6 +13,7 @@ from tidegate.rules.errors import ForgeRefused, NotFound
 from tidegate.vcs.gitlab.access import BAD_REQUEST, NOT_FOUND, GitLabAccess, project
 from tidegate.vcs.rules.authors import UNKNOWN, Authors, co_authors, nobody_at, private_login
 from tidegate.vcs.rules.comparison import Comparison
+from tidegate.vcs.rules.headline import Headline, headline_of
 
 #: Commits of a change, and email addresses in them, whose users are looked up at most.
 MAXIMUM_COMMITS, MAXIMUM_ADDRESSES = 1000, 10
@@ -53,6 +54,13 @@ class GitLabCommits:
         if not commits or commits[0]["id"] != head:
             raise NotFound("commit", head)
         return self._people(commits)[0]
+
+    def headline(self, repository: str, sha: str) -> Headline:
+        found = self._access.find(f"{project(repository)}/repository/commits/{quote(sha, safe='')}")
+        if found is None:
+            raise NotFound("commit", sha)
+        login = private_login(str(found.get("author_email") or ""), "-")
+        return headline_of(str(found.get("message") or found["title"]), login or str(found.get("author_name") or ""))
 
     def branch_head(self, repository: str, branch: str) -> str:
         found = self._access.find(f"{project(repository)}/repository/branches/{quote(branch, safe='')}")

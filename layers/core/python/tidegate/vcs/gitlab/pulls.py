@@ -10,6 +10,7 @@ from tidegate.rules.timestamp import LONG_AGO
 from tidegate.vcs.gitlab.access import GitLabAccess, moment, project
 from tidegate.vcs.gitlab.comments import notes
 from tidegate.vcs.rules.events import OUR_CHECK_RUNS
+from tidegate.vcs.rules.headline import picture
 from tidegate.vcs.rules.pull_request import (
     PullRequest,
     PullRequestReview,
@@ -155,6 +156,7 @@ def _seen(repository: str, request: _Json) -> SeenPullRequest:
         request["title"],
         request.get("draft") is True,
         _is_from_fork(request),
+        avatar=picture(str((request.get("author") or {}).get("avatar_url") or "")),
     )
     merged = request["state"] == "merged"
     made = request.get("merge_commit_sha") or request.get("squash_commit_sha") or request["sha"]

@@ -75,6 +75,8 @@ class PullRequestSpec:
     from_fork: bool = False
     base_since: datetime | None = None
     pushes: tuple[HeadPush, ...] = ()
+    #: The URL of the author's picture; empty if there is none.
+    avatar: str = ""
 
     @property
     def id(self) -> str:
