@@ -52,8 +52,8 @@ class Bench:
         self._reviewer = ForgeClient(cloud.info["forge_url"], "reviewer")
         self._number = 0
 
-    def whole(self, kind: str, before_confirming: Callable[[], None] = lambda: None) -> Deployed:
-        """Push a root of this kind; return when its check run has completed, confirmed at once. Raise DeployFailed."""
+    def whole(self, kind: str, before_approving: Callable[[], None] = lambda: None) -> Deployed:
+        """Push a root of this kind; return when its check run has completed, approved at once. Raise DeployFailed."""
         key = self._key()
         name, sha = f"tidegate/deploy: {kind}", self._push(roots.REPOSITORY, kind, key)
         seen: list[Sent] = []
@@ -66,8 +66,8 @@ class Bench:
             if sent.event != "check_run" or sent.payload["action"] != "completed" or run["name"] != name:
                 continue
             if run["conclusion"] == "action_required":
-                before_confirming()
-                self._reviewer.click(roots.REPOSITORY, run["id"], "Confirm")
+                before_approving()
+                self._reviewer.click(roots.REPOSITORY, run["id"], "Approve")
             elif run["conclusion"] == "success":
                 self._settle()
                 return Deployed(seen[0].at, sent.at, run["external_id"], tuple(seen))

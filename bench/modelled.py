@@ -1,6 +1,6 @@
 """How long a deploy takes on a quiet installation on AWS, by a model: ``tidegate_local/latency.toml`` says of what.
 
-Every function is cold, before the push and again before the confirmation: a review takes longer than Lambda keeps an
+Every function is cold, before the push and again before the approval: a review takes longer than Lambda keeps an
 idle function. The local cloud waits where AWS does; forge, engine and Tidegate's code take what they take here.
 """
 
@@ -32,7 +32,7 @@ _PAUSE = 2.0
 
 
 def run(*, quick: bool) -> Iterator[Line]:
-    """Deploy once, and return a line from push to plan and one from confirmation to applied."""
+    """Deploy once, and return a line from push to plan and one from approval to applied."""
     for plan_runner, runner in RUNNERS.items():
         scale = _HURRIED if quick else 1.0
         with bench(quick=True, latency=AWS, latency_scale=scale, context={"plan_runner": plan_runner}) as measured:
@@ -43,7 +43,7 @@ def run(*, quick: bool) -> Iterator[Line]:
         more = {"modelled": "modelled by tidegate_local/latency.toml, not measured on AWS", "plan_runner": plan_runner}
         for name, (begun, ended), parts, engine in (
             ("modelled_push_to_plan", _to_plan(deployed), (*_PARTS, *_OF_PLAN, runner), _PLAN),
-            ("modelled_confirm_to_applied", _to_applied(deployed), (*_PARTS, *_OF_APPLY, RUNNERS["fargate"]), _APPLY),
+            ("modelled_approve_to_applied", _to_applied(deployed), (*_PARTS, *_OF_APPLY, RUNNERS["fargate"]), _APPLY),
         ):
             necessary = {"engine": sum(commands[command] for command in engine)}
             necessary |= {kind: model[kind] * number for kind, number in Counter(parts).items()}
@@ -65,7 +65,7 @@ def count(*, quick: bool) -> Iterator[Line]:
 
 def _quiet_deploy(measured: Bench) -> Deployed:
     _let_it_get_cold(measured)
-    return measured.whole("data", before_confirming=lambda: _let_it_get_cold(measured))
+    return measured.whole("data", before_approving=lambda: _let_it_get_cold(measured))
 
 
 def _let_it_get_cold(measured: Bench) -> None:
@@ -83,8 +83,8 @@ def _to_plan(deployed: Deployed) -> tuple[float, float]:
 
 
 def _to_applied(deployed: Deployed) -> tuple[float, float]:
-    confirmed = (sent.at for sent in deployed.webhooks if sent.payload.get("action") == "requested_action")
-    return next(confirmed), deployed.ended
+    approved = (sent.at for sent in deployed.webhooks if sent.payload.get("action") == "requested_action")
+    return next(approved), deployed.ended
 
 
 def _run(payload: Mapping[str, Any]) -> Mapping[str, Any]:

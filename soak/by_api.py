@@ -23,11 +23,11 @@ def deploy_by_hand(harness: Harness) -> str:
 
 def decide_by_api(harness: Harness) -> str | None:
     """Approve or reject a plan."""
-    waiting = harness.with_button("Confirm")
+    waiting = harness.with_button("Approve")
     if not waiting:
         return None
     run, by = harness.chance.choice(waiting), harness.chance.choice((*WRITERS, *ONLOOKERS))
-    decision, button = harness.chance.choice((("approve", "Confirm"), ("approve", "Confirm"), ("reject", "Reject")))
+    decision, button = harness.chance.choice((("approve", "Approve"), ("approve", "Approve"), ("reject", "Reject")))
     harness.note(by, button, [root_of(run)], str(run["external_id"]))
     deployment = f"deployments/{run['external_id']}"
     status, shown = _send(harness, by, deployment)

@@ -105,7 +105,7 @@ def _locked(history: History) -> int:
     )
 
 
-def _confirmed(history: History, people: int) -> int:
+def _approved(history: History, people: int) -> int:
     return sum(len(audit.approvals) >= people for audit in begun(history))
 
 
@@ -124,12 +124,12 @@ _SITUATIONS: tuple[tuple[str, str, Callable[[History], int]], ...] = (
     ("4", "a force push removed a revision in progress", _forced_off),
     ("5", "the outcome of an apply was unknown", lambda history: len(_unknown(history))),
     ("5", "a merge had to wait for an unlock after that", _locked),
-    ("6", "a confirmed plan was applied", lambda history: _confirmed(history, 1)),
-    ("6", "a plan that needs two confirmations was applied", lambda history: _confirmed(history, 2)),
+    ("6", "an approved plan was applied", lambda history: _approved(history, 1)),
+    ("6", "a plan that needs two approvals was applied", lambda history: _approved(history, 2)),
     (
         "6",
-        "somebody without permission confirmed",
-        lambda history: sum(act.what == "Confirm" and not act.allowed for act in history.acts),
+        "somebody without permission approved",
+        lambda history: sum(act.what == "Approve" and not act.allowed for act in history.acts),
     ),
     ("7", "an apply was audited", lambda history: len(begun(history))),
     ("8", "outputs searched for secrets", lambda history: history.searched),

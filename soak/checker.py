@@ -147,7 +147,7 @@ def never_retried(history: History) -> Iterator[Violation]:
 
 
 def reviewed_is_applied(history: History) -> Iterator[Violation]:
-    """Rule 6: somebody who may, confirmed this plan before it was applied, and the state is what the revision says."""
+    """Rule 6: somebody who may, approved this plan before it was applied, and the state is what the revision says."""
     rule = "6 the reviewed plan is applied"
     for audit in begun(history):
         for problem in _review_problems(history, audit):
@@ -163,8 +163,8 @@ def _review_problems(history: History, audit: Audit) -> Iterator[str]:
             yield "nobody approved it"
     elif audit.approved_by not in history.writers:
         yield f"{audit.approved_by} approved it without permission"
-    elif not any(_confirms(act, audit, audit.approved_by) for act in history.acts):
-        yield f"{audit.approved_by} did not confirm it before it started"
+    elif not any(_approves(act, audit, audit.approved_by) for act in history.acts):
+        yield f"{audit.approved_by} did not approve it before it started"
     yield from _missing_approvals(history, audit)
     if not audit.plan:
         yield "the audit message names no plan"
@@ -178,20 +178,20 @@ def _needs_no_review(history: History, audit: Audit) -> bool:
 
 
 def _missing_approvals(history: History, audit: Audit) -> Iterator[str]:
-    """Tell what is missing where several must confirm, none of whom made the change or asked for it."""
+    """Tell what is missing where several must approve, none of whom made the change or asked for it."""
     commit = history.commits.get(audit.revision)
     needed = commit.approvals.get(audit.root, 0) if commit else 0
     if not needed:
         return
-    who = {one for one in audit.approvals if any(_confirms(act, audit, one) for act in history.acts)}
+    who = {one for one in audit.approvals if any(_approves(act, audit, one) for act in history.acts)}
     if len(who) < needed:
-        yield f"{len(who)} confirmed it, but {needed} must"
+        yield f"{len(who)} approved it, but {needed} must"
     for one in sorted(who & {AUTHOR, *([audit.initiator] if audit.trigger == "manual" else [])}):
-        yield f"{one} confirmed it, but authored or requested the change"
+        yield f"{one} approved it, but authored or requested the change"
 
 
-def _confirms(act: Act, audit: Audit, who: str) -> bool:
-    by_them = act.what == "Confirm" and act.by == who and act.deployment == audit.deployment
+def _approves(act: Act, audit: Audit, who: str) -> bool:
+    by_them = act.what == "Approve" and act.by == who and act.deployment == audit.deployment
     return by_them and audit.started is not None and act.at <= audit.started
 
 

@@ -14,7 +14,7 @@ class Commit:
 
     ``stacks`` are the roots' stacks, ``depends`` what each root depends on, ``before`` all that is applied before it
     where one commit changes both, and ``unreviewed`` whose plans need no review when nothing else asks for one.
-    ``approvals`` says how many people other than the authors must confirm where that is more than one. ``broken`` are
+    ``approvals`` says how many people other than the authors must approve where that is more than one. ``broken`` are
     roots that no engine can plan there, ``denied`` those that a policy refuses.
     """
 
@@ -61,7 +61,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """What somebody did: ``what`` is Confirm, Reject, Unlock, Retry or Deploy (by hand).
+    """What somebody did: ``what`` is Approve, Reject, Unlock, Retry or Deploy (by hand).
 
     ``allowed`` tells whether they may write.
     """

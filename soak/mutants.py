@@ -141,7 +141,7 @@ MUTANTS = (
     ),
     Mutant(
         6,
-        "anybody with read permission may confirm",
+        "anybody with read permission may approve",
         (
             (
                 f"{_CORE}/rules/access.py",
@@ -161,7 +161,7 @@ MUTANTS = (
                 "    return 1",
             ),
         ),
-        ("confirm", "decide all"),
+        ("approve", "decide all"),
         roots=8,
     ),
     Mutant(

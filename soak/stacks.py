@@ -16,7 +16,7 @@ from soak.modules import FORBIDDEN
 TIERS = ("dev", "staging", "prod")
 #: Roots that are in no tier.
 _FREE = "free"
-#: This one is applied when two people confirmed who did not make the change.
+#: This one is applied when two people approved who did not make the change.
 CAREFUL = f"{_FREE}-2"
 _TWO = {"approvals": 2, "exclude_authors": True}
 #: What pull requests are checked against, and where its rules are; nobody may approve what it refuses.
@@ -98,7 +98,7 @@ class Order:
     """What a file says: the stack of each root, what each depends on, what is applied before it, what needs no review.
 
     ``before`` has what the root depends on and the roots of the stacks that go first, over any number of steps.
-    ``approvals`` has how many people must confirm, where a root says it: none of them may be an author then.
+    ``approvals`` has how many people must approve, where a root says it: none of them may be an author then.
     """
 
     stacks: Mapping[str, str]

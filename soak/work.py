@@ -17,8 +17,8 @@ _UNLOCK = "tidegate unlock"
 #: Seconds between two clicks of a button of one check run.
 _AGAIN = 6.0
 #: How often the first of a check run's buttons is clicked in place of the last, which is Reject: most plans are
-#: confirmed, and what blocks others is run again only now and then.
-_FIRST = {"Confirm": 0.95, "Retry": 0.6}
+#: approved, and what blocks others is run again only now and then.
+_FIRST = {"Approve": 0.95, "Retry": 0.6}
 #: Of 100 modules of the first tier so many fail when they are planned, and as many when they are applied.
 _BROKEN_IN_DEV = 10
 #: Of 100 modules in pull requests so many are refused by a policy.
@@ -92,9 +92,9 @@ def change_nothing(harness: Harness) -> str:
     return f"{harness.clone.push()[:7]} changes no root"
 
 
-def confirm(harness: Harness) -> str | None:
-    """Confirm a plan."""
-    return _click(harness, "Confirm", harness.chance.choice(WRITERS))
+def approve(harness: Harness) -> str | None:
+    """Approve a plan."""
+    return _click(harness, "Approve", harness.chance.choice(WRITERS))
 
 
 def decide_all(harness: Harness) -> str | None:
@@ -115,7 +115,7 @@ def _is_due(harness: Harness, run: CheckRun) -> bool:
 
 
 def _decide(harness: Harness, run: CheckRun) -> str:
-    """Click Reject where a forced push took the commit away, since Confirm is refused then."""
+    """Click Reject where a forced push took the commit away, since Approve is refused then."""
     first = run["buttons"][0]
     is_first = harness.chance.random() < _FIRST.get(first, 1.0) and not harness.clone.has_lost(run["head_sha"])
     button = first if is_first else run["buttons"][-1]
@@ -132,12 +132,12 @@ def reject(harness: Harness) -> str | None:
 
 
 def decide_both(harness: Harness) -> str | None:
-    """Confirm and reject one plan, at almost the same time."""
-    waiting = harness.with_button("Confirm")
+    """Approve and reject one plan, at almost the same time."""
+    waiting = harness.with_button("Approve")
     if not waiting:
         return None
     run = harness.chance.choice(waiting)
-    clicks = [("Confirm", "reviewer"), ("Reject", "maintainer"), ("Confirm", "developer")]
+    clicks = [("Approve", "reviewer"), ("Reject", "maintainer"), ("Approve", "developer")]
     harness.chance.shuffle(clicks)
     told = [button for button, by in clicks if harness.click(run, button, by)]
     return f"{', '.join(told)} on check run {run['id']}" if told else None
@@ -180,8 +180,8 @@ def unlock(harness: Harness) -> str | None:
 
 
 def click_as_onlooker(harness: Harness) -> str | None:
-    """Click a button that one may not click: Confirm, if there is one."""
-    shown = [button for button in ("Confirm", "Reject", UNLOCK, "Retry") if harness.with_button(button)]
+    """Click a button that one may not click: Approve, if there is one."""
+    shown = [button for button in ("Approve", "Reject", UNLOCK, "Retry") if harness.with_button(button)]
     return _click(harness, shown[0], harness.chance.choice(ONLOOKERS)) if shown else None
 
 
@@ -308,7 +308,7 @@ WORK: tuple[tuple[Event, int], ...] = (
     (force_push, 4),
     (go_back, 1),
     (change_nothing, 1),
-    (confirm, 10),
+    (approve, 10),
     (decide_all, 20),
     (reject, 2),
     (decide_both, 2),

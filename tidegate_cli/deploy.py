@@ -71,7 +71,7 @@ def destroy(
     person: Person = None,
     json: Json = False,
 ) -> None:
-    """Destroy the resources of roots that the default branch no longer has. A reviewer must confirm the plan."""
+    """Destroy the resources of roots that the default branch no longer has. A reviewer must approve the plan."""
     check_timeout(timeout, wait=wait)
     with open_client(url, person) as client:
         _ask(client, _Asked(repository, roots, {"destroy": True}), Deadline(timeout), wait=wait, json=json)

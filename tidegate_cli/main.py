@@ -71,9 +71,7 @@ for _command in (
     logs,
 ):
     app.command(cls=Command, rich_help_panel="Deploying")(_command)
-app.command(
-    "confirm", cls=Command, rich_help_panel="Deploying", help="The same as approve: the word of buttons and comments."
-)(approve)
+app.command("confirm", cls=Command, rich_help_panel="Deploying", help="The same as approve.", deprecated=True)(approve)
 app.command("announce", cls=Command, rich_help_panel="Config updates")(announce)
 app.add_typer(updates.app, name="updates", rich_help_panel="Config updates")
 app.add_typer(clusters.app, name="cluster", rich_help_panel="Clusters")

@@ -13,6 +13,7 @@ from rich.text import Text
 from tidegate.deploys.rules.left_behind import stays
 from tidegate.deploys.rules.needs import Need, needs, runs
 from tidegate.deploys.texts.advice import REPLACED_SENTENCE, advice
+from tidegate.plans.rules.counts import counts, each_count
 from tidegate.vcs.rules.forge_terms import terms_of
 from tidegate_cli import screen
 
@@ -34,26 +35,17 @@ if TYPE_CHECKING:
 
 #: Deployments that are named of those that one waits for.
 _NAMED = 5
+#: Kinds of changes that lose a resource.
+_LOSES = {"destroy", "replace"}
 _COUNTS = ["ROOTS", "RUNNING", "REVIEW", "FAILED", "BLOCKED", "WAITING", "LOCKED"]
 
 
 def changes(planned: Changes | None) -> Text:
-    """Return a plan's counts in the order of the pages: what it destroys first."""
+    """Return a plan's counts: what it destroys and replaces stands out."""
     if planned is None:
         return Text("")
-    bad = "bold red"
-    counts = (
-        (planned.destroy, "to destroy", bad),
-        (planned.replace, "to replace", bad),
-        (planned.add, "to add", ""),
-        (planned.change, "to change", ""),
-        (planned.outputs, "output" if planned.outputs == 1 else "outputs", ""),
-        (planned.moved, "moved", ""),
-        (planned.actions, "action" if planned.actions == 1 else "actions", ""),
-        (planned.deferred, "deferred", ""),
-    )
-    named = [Text(f"{count} {word}", style) for count, word, style in counts if count]
-    return Text(", ").join(named) if named else Text("nothing to change")
+    named = [Text(each.text, "bold red" if each.kind in _LOSES else "") for each in each_count(planned)]
+    return Text(", ").join(named) if named else Text(counts(planned))
 
 
 def person(by: str | None, at: datetime | None) -> str:

@@ -32,7 +32,7 @@ def approve(
     person: Person = None,
     json: Json = False,
 ) -> None:
-    """Confirm the plan of a deployment that waits for review, or approve one that waits for its requirements."""
+    """Approve the plan of a deployment that waits for review, or approve one that waits for its requirements."""
     _review(deployment, "approve", url, person, json=json, wait=wait, timeout=timeout)
 
 

@@ -110,13 +110,13 @@ def _merge_the_stages(forge: ForgeClient) -> None:
 
 
 def _take_change(page: Page, url: str) -> None:
-    """Confirm the first stage, and take the change while the second one waits for its review; take the first page."""
+    """Approve the first stage, and take the change while the second one waits for its review; take the first page."""
     page.set_viewport_size({"width": 1120, "height": 620})
     deployments = f"{url}/repositories/{STAGES_REPOSITORY}/deployments"
     waiting = page.locator("tr", has_text="Waiting for review")
     _until(page, deployments, lambda: waiting.filter(has_text="dev/network").count() == 1)
     waiting.filter(has_text="dev/network").get_by_role("link").first.click()
-    page.get_by_role("button", name="Confirm").click()
+    page.get_by_role("button", name="Approve").click()
     _until(page, deployments, lambda: waiting.filter(has_text="staging/network").count() == 1)
     page.get_by_role("link", name=re.compile("^Change ")).first.click()
     page.get_by_label("Diagram of the stacks").wait_for()
@@ -129,7 +129,7 @@ def _take_pull_request(browser: Browser, url: str, forge: ForgeClient, sha: str)
     """Deploy the first root, let a policy refuse a change of it, and take the comment and Tidegate's page."""
     name = f"tidegate/deploy: {pull_request.ROOT}"
     run = _run(forge, sha, name, "action_required")
-    ForgeClient(forge.url, "reviewer").click(REPOSITORY, run, "Confirm")
+    ForgeClient(forge.url, "reviewer").click(REPOSITORY, run, "Approve")
     _run(forge, sha, name, "success")
     files = {pull_request.FILE: pull_request.RULE.format(network=pull_request.EVERYBODY)}
     head = forge.push(REPOSITORY, files, pull_request.TITLE, branch=pull_request.BRANCH, base="main")

@@ -22,7 +22,7 @@ CHECK_RUN = CheckRun(
     summary="summary",
     text="text",
     conclusion=Conclusion.ACTION_REQUIRED,
-    actions=(Action(Button.CONFIRM, "Apply"), Action(Button.REJECT, "Do not")),
+    actions=(Action(Button.APPROVE, "Apply"), Action(Button.REJECT, "Do not")),
 )
 
 
@@ -180,7 +180,7 @@ def test_a_check_run_is_created_with_its_buttons_in_one_request(forge, github):
         "conclusion": "action_required",
         "output": {"title": "Review the plan", "summary": "summary", "text": "text"},
         "actions": [
-            {"label": "Confirm", "description": "Apply", "identifier": "Confirm"},
+            {"label": "Approve", "description": "Apply", "identifier": "Approve"},
             {"label": "Reject", "description": "Do not", "identifier": "Reject"},
         ],
     }

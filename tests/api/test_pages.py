@@ -87,7 +87,7 @@ def test_who_may_only_read_is_offered_no_buttons(wires):
     client = Client(wires).sign_in("reader")
     assert ">Unlock<" not in client.get(QUEUE).body
     page = client.get(f"/deployments/{names['id']}")
-    assert ">Confirm<" not in page.body
+    assert ">Approve<" not in page.body
     assert "reader needs write access" in page.text
 
 
@@ -122,7 +122,7 @@ def test_a_deployment_shows_its_whole_story(wires, browser):
     page = browser.get(f"/deployments/{one.id}")
     for words in (
         "Applied",
-        "1 to destroy 1 to replace 2 to add 1 to change",
+        "2 to add, 1 to change, 1 to destroy, 1 to replace",
         "destroy aws_vpc.old",
         "As reviewed.",
         "SUCCESS event-7",
@@ -134,7 +134,6 @@ def test_a_deployment_shows_its_whole_story(wires, browser):
         assert words in page.text
     for link in (f"/jobs/{one.id}-plan-1", f"/jobs/{one.apply.job}", f"/{REPOSITORY}/runs/42", "/commit/"):
         assert link in page.body
-    assert page.text.index("1 to destroy") < page.text.index("2 to add")
 
 
 def named(wires, **told):
@@ -171,32 +170,32 @@ def test_a_page_of_what_has_ended_does_not_ask_again(wires, browser):
     assert "data-live" in browser.get(f"/deployments/{waits.id}").body
 
 
-def test_a_plan_is_confirmed_and_another_press_is_told_why_it_does_nothing(wires, browser):
+def test_a_plan_is_approved_and_another_press_is_told_why_it_does_nothing(wires, browser):
     names = prepare(wires)
     path = f"/deployments/{names['id']}"
     seen = wires.deployments.get(names["id"]).planned.plan.file.sha256
     answer = browser.post_form(f"{path}/review", csrf=browser.form_token(), decision="approve", plan_digest=seen)
     assert (answer.status, answer.headers["location"]) == (303, f"{path}?done=approve")
     assert wires.deployments.get(names["id"]).review.approved is True
-    assert "Your confirmation is recorded." in browser.get(answer.headers["location"]).text
+    assert "Your approval is recorded." in browser.get(answer.headers["location"]).text
     again = browser.post_form(f"{path}/review", csrf=browser.form_token(), decision="reject")
     assert again.status == 409
     assert "reviewer" in again.text
 
 
-def test_a_review_shows_who_has_confirmed_so_far(wires, browser):
+def test_a_review_shows_who_has_approved_so_far(wires, browser):
     one = deployment_in(State.AWAITING_REVIEW, review_rule=ReviewRule(approvals=2, exclude_authors=True))
     one = wires.deployed(replace(one, review=replace(one.review, approvals=(Approval("first", NOW),))))
     text = browser.get(f"/deployments/{one.id}").text
-    assert "1 of 2 confirmations so far: first." in text
-    assert "may not confirm it" in text
+    assert "1 of 2 approvals so far: first." in text
+    assert "may not approve it" in text
 
 
-def test_those_who_made_the_change_are_not_offered_to_confirm_it_where_that_is_excluded(wires, browser):
+def test_those_who_made_the_change_are_not_offered_to_approve_it_where_that_is_excluded(wires, browser):
     rule = ReviewRule(exclude_authors=True)
     one = wires.deployed(deployment_in(State.AWAITING_REVIEW, review_rule=rule, authors=("Reviewer",)))
     body = browser.get(f"/deployments/{one.id}").body
-    assert (">Confirm<" in body, ">Reject<" in body) == (False, True)
+    assert (">Approve<" in body, ">Reject<" in body) == (False, True)
 
 
 @pytest.mark.parametrize("decision", ["", "apply", "APPROVE"])
@@ -226,10 +225,10 @@ def test_a_plan_that_was_altered_is_not_shown(wires, browser):
     page = browser.get(f"/deployments/{one.id}")
     assert "Really" not in page.text
     assert "The stored plan was changed after" in page.text
-    assert (">Confirm<" in page.body, ">Reject<" in page.body) == (False, True)
+    assert (">Approve<" in page.body, ">Reject<" in page.body) == (False, True)
 
 
-def test_a_plan_that_was_altered_cannot_be_confirmed(wires, browser, reviewer):
+def test_a_plan_that_was_altered_cannot_be_approved(wires, browser, reviewer):
     names = prepare(wires)
     wires.artifacts.put(wires.deployments.get(names["id"]).planned.plan.text.key, b"No changes. Really.")
     given = {"decision": "approve", "plan_digest": wires.deployments.get(names["id"]).planned.plan.file.sha256}
@@ -240,7 +239,7 @@ def test_a_plan_that_was_altered_cannot_be_confirmed(wires, browser, reviewer):
     assert wires.deployments.get(names["id"]).review.approved is None
 
 
-def test_a_plan_that_nobody_saw_is_not_confirmed(wires, browser, reviewer):
+def test_a_plan_that_nobody_saw_is_not_approved(wires, browser, reviewer):
     names = prepare(wires)
     for seen in ({}, {"plan_digest": "0" * 64}):
         clicked = browser.post_form(

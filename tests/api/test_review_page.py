@@ -22,29 +22,29 @@ class TestReview:
         return client.get(f"/deployments/{one.id}")
 
     def offered(self, page):
-        return [word for word in ("Confirm", "Reject", "Retry") if f">{word}<" in page.body]
+        return [word for word in ("Approve", "Reject", "Retry") if f">{word}<" in page.body]
 
-    def test_who_confirmed_before_is_told_so_and_may_still_reject(self, wires, browser):
+    def test_who_approved_before_is_told_so_and_may_still_reject(self, wires, browser):
         review = any_review(approvals=(Approval("Reviewer", NOW),))
         page = self.page(wires, browser, review=review, review_rule=ReviewRule(approvals=2))
         assert self.offered(page) == ["Reject"]
-        assert "reviewer already confirmed this" in page.text
-        assert "1 of 2 confirmations so far: Reviewer" in page.text
+        assert "reviewer already approved this" in page.text
+        assert "1 of 2 approvals so far: Reviewer" in page.text
 
     def test_who_is_excluded_is_named_and_told_so(self, wires, browser):
         rule = ReviewRule(exclude_authors=True)
         page = self.page(wires, browser, authors=("dev", "reviewer"), requested_by="reviewer", review_rule=rule)
         assert self.offered(page) == ["Reject"]
         assert "reviewer authored or requested" in page.text
-        assert "Authors of the change may not confirm it: dev, reviewer." in page.text
+        assert "Authors of the change may not approve it: dev, reviewer." in page.text
         assert "Some authors are unknown, so one" not in page.text
 
-    def test_where_not_all_authors_are_known_it_is_told_that_one_more_confirms(self, wires, browser):
+    def test_where_not_all_authors_are_known_it_is_told_that_one_more_approves(self, wires, browser):
         rule = ReviewRule(exclude_authors=True)
         page = self.page(wires, browser, authors_known=False, review_rule=rule)
-        assert self.offered(page) == ["Confirm", "Reject"]
-        assert "Some authors are unknown, so one more person must confirm." in page.text
-        assert "0 of 2 confirmations so far" in page.text
+        assert self.offered(page) == ["Approve", "Reject"]
+        assert "Some authors are unknown, so one more person must approve." in page.text
+        assert "0 of 2 approvals so far" in page.text
 
     def test_it_is_told_when_the_review_expires(self, wires, browser):
         page = self.page(wires, browser)
@@ -58,7 +58,7 @@ class TestReview:
         assert "Only team:sre can review" in page.text
         wires.forge.teams["acme/sre"] = {"reader"}
         assert self.offered(Client(wires).sign_in("reader").get(f"/deployments/{any_deployment().id}")) == [
-            "Confirm",
+            "Approve",
             "Reject",
         ]
 

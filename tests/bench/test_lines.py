@@ -44,7 +44,7 @@ NAMES = {
     "fleet_dynamodb_calls",
     "fleet_own_seconds",
     "modelled_push_to_plan",
-    "modelled_confirm_to_applied",
+    "modelled_approve_to_applied",
     "cold_path",
 }
 

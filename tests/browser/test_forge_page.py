@@ -1,4 +1,4 @@
-"""A person at the forge's pages, in a real browser: sees a run wait for review, presses Confirm, sees the answer."""
+"""A person at the forge's pages, in a real browser: sees a run wait for review, presses Approve, sees the answer."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = [
 ]
 IN = "/repos/acme/infra"
 ACTIONS = [
-    {"label": "Confirm", "description": "Apply this plan", "identifier": "Confirm"},
+    {"label": "Approve", "description": "Apply this plan", "identifier": "Approve"},
     {"label": "Reject", "description": "Discard this plan", "identifier": "Reject"},
 ]
 
@@ -70,16 +70,16 @@ def waiting(forge, sha):
     return publish(conclusion="action_required", output=output, actions=ACTIONS), publish
 
 
-def test_confirm_is_pressed_and_the_page_follows_what_happens(forge, receiver, page, waiting):
+def test_approve_is_pressed_and_the_page_follows_what_happens(forge, receiver, page, waiting):
     run, publish = waiting
     page.goto(f"{forge.url}/acme/infra")
     page.get_by_role("link", name="Action required").click()
     expect(page.get_by_role("heading", name="Plan: 1 to add, 1 to destroy")).to_be_visible()
     expect(page.get_by_text("- an old thing")).to_be_visible()
-    page.get_by_role("button", name="Confirm").click()
-    expect(page.get_by_role("status")).to_contain_text("Confirm was sent")
+    page.get_by_role("button", name="Approve").click()
+    expect(page.get_by_role("status")).to_contain_text("Approve was sent")
     (came,) = receiver.wait_for("check_run", "requested_action")
-    assert came["payload"]["requested_action"]["identifier"] == "Confirm"
+    assert came["payload"]["requested_action"]["identifier"] == "Approve"
     assert came["payload"]["check_run"]["id"] == run
     publish(conclusion="success", output={"title": "Applied", "summary": "Done"})
     page.get_by_role("link", name="Show it").click()

@@ -85,7 +85,11 @@ def test_every_state_is_told_in_words_before_anything_is_scrolled(visit, ended, 
         assert 0 <= box["x"] <= box["x"] + box["width"] <= width
         colours = state.evaluate("one => [getComputedStyle(one).color, getComputedStyle(one).backgroundColor]")
         assert len(set(colours)) == 2
-    expect(page.get_by_text("1 failed, 1 refused, 1 with changes (+12 ~3 -1 ±2), 1 unchanged")).to_be_visible()
+    expect(
+        page.get_by_text(
+            "1 failed, 1 refused, 1 with changes (12 to add, 3 to change, 1 to destroy, 2 to replace), 1 unchanged"
+        )
+    ).to_be_visible()
 
 
 def test_why_there_is_no_plan_and_what_policies_say_is_read_on_the_page(visit, ended):

@@ -140,7 +140,7 @@ def test_an_answer_that_comes_too_late_is_refused_with_the_reason(api, tidegate)
 def test_an_approval_can_wait_for_the_apply(api, tidegate):
     in_turn(api, "awaiting_review", "approved", "applying", "apply_failed")
     api.answers[f"POST /api/v1/deployments/{ID}/review"] = {
-        "message": "Confirmed.",
+        "message": "Approved.",
         "deployment": brief(state="approved"),
     }
     result = tidegate("approve", ID, "--wait", "--json")
@@ -164,7 +164,7 @@ def test_of_several_deployments_of_a_root_the_one_that_waits_for_an_answer_is_me
         f"GET /api/v1/deployments/{ID}": details(),
         f"POST /api/v1/deployments/{ID}/review": {"message": "Done.", "deployment": brief(state="approved")},
     }
-    for decision in ("approve", "confirm", "reject"):
+    for decision in ("approve", "approve", "reject"):
         assert tidegate(decision, "orders").exit_code == code
     assert tidegate("cancel", "orders").exit_code == 2
 

@@ -38,7 +38,7 @@ def test_roots_show_their_state_in_words_and_what_to_type_next(api, tidegate):
     assert "◆ waiting for review" in shown
     assert "✘ apply failed" in shown
     assert "tidegate approve orders-0123456-0a1b2c3d4e5f" in shown
-    assert "2 to destroy, 3 to add, 1 to change" in shown
+    assert "3 to add, 1 to change, 2 to destroy" in shown
     assert "tidegate unlock acme/live network" in shown
     assert "0123456 was deployed by hand." in shown
 

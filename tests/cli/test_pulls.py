@@ -117,7 +117,7 @@ def test_a_pull_request_shows_what_a_merge_would_do(api, tidegate):
         "fffffff of main",
         "Two roots are left out.",
         "network (prod)",
-        "2 to destroy, 3 to add",
+        "3 to add, 2 to destroy",
         "policy security fails",
         "deny: Too open. (aws_sqs_queue.a)",
         "policy costs fails\n    costs.rego, line 3: what is this?",

@@ -45,7 +45,7 @@ class Rules:
             assert compared is not Comparison.BEHIND, "an apply goes backwards"
             if compared is Comparison.DIVERGED:
                 assert self.stores.deployments.get(deployment).planned.must_review, (
-                    "a diverged apply that nobody confirmed"
+                    "a diverged apply that nobody approved"
                 )
 
     def check_always(self) -> None:

@@ -58,7 +58,7 @@ def test_a_status_leads_to_the_page_of_what_it_shows_or_else_to_one_of_tidegates
     assert "https://tidegate.example/repositories/acme/infra#db-1" in links(scenario, head)
 
 
-def test_a_status_leads_to_where_a_plan_is_confirmed_rather_than_to_its_log(scenario):
+def test_a_status_leads_to_where_a_plan_is_approved_rather_than_to_its_log(scenario):
     head = scenario.push({"network/main.tf": "# one\n"})
     log, page = (f"https://tidegate.example/{each}/network-1" for each in ("jobs", "deployments"))
     scenario.forge.create_check_run(scenario.repository, replace(shown(head), details_url=log, page_url=page))

@@ -119,8 +119,8 @@ def waits(_state, words):
     return words.startswith("Review the plan")
 
 
-def confirm(project, sha, root):
-    """Confirm the plan of a root by the API, as soon as its status asks for that."""
+def approve(project, sha, root):
+    """Approve the plan of a root by the API, as soon as its status asks for that."""
     project.status(sha, f"tidegate/deploy: {root}", waits)
     listed = project.api("GET", f"/api/v1/deployments?repository={project.name}")["deployments"]
     (found,) = [each for each in listed if each["root"] == root and each["revision"] == sha]

@@ -19,7 +19,7 @@ from tidegate.roots.rules.root import queue_id
 from tidegate_local.forge.client import ForgeClient
 from tidegate_local.forge.git import ENVIRONMENT
 
-#: The states of a deployment that is planned, confirmed and applied.
+#: The states of a deployment that is planned, approved and applied.
 ALL_THE_WAY = [
     "Begin the deployment",
     "Does the plan wait for others?",
@@ -168,16 +168,16 @@ class Project:
     def person(self, name: str) -> ForgeClient:
         return self.tidegate.person(name)
 
-    def confirmed(self, sha: str, root: str) -> CheckRun:
-        """Confirm the root's plan as soon as it asks for that; return the check run that asked."""
+    def approved(self, sha: str, root: str) -> CheckRun:
+        """Approve the root's plan as soon as it asks for that; return the check run that asked."""
         run = self.reviewed(sha, root)
-        self.click(run, "Confirm")
+        self.click(run, "Approve")
         return run
 
     def deployed(self, sha: str, *roots: str) -> None:
-        """Confirm the plans of these roots and wait until they are applied."""
+        """Approve the plans of these roots and wait until they are applied."""
         for root in roots:
-            self.confirmed(sha, root)
+            self.approved(sha, root)
         for root in roots:
             assert title(self.ended(sha, root)).startswith("Applied"), words(self.ended(sha, root))
 

@@ -26,10 +26,10 @@ access_control: {policies: [{tag_query: '', apply: ['*'], review: ['*']}]}
 def test_only_the_team_decides_and_a_pull_request_changes_nothing_about_that(project):
     sha = project.push({"prod": thing("first")}, **{"tidegate.yaml": GUARDED})
     asked = project.reviewed(sha, "prod")
-    project.click(asked, "Confirm", by="developer")
+    project.click(asked, "Approve", by="developer")
     refused = project.wait(sha, "prod", lambda run: "developer is not among them" in words(run))
     assert "Only team:platform can review plans of stack prod" in words(refused)
-    project.click(refused, "Confirm", by="reviewer")
+    project.click(refused, "Approve", by="reviewer")
     assert title(project.ended(sha, "prod")).startswith("Applied")
     assert project.value("prod") == "first"
 

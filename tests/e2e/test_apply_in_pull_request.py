@@ -98,7 +98,7 @@ def test_what_is_applied_on_the_merge_result_is_deployed_again_only_where_the_me
     moved = project.push({"db": thing("two")})
     project.deployed(moved, "db")
     pull.comment("tidegate apply")
-    project.confirmed(pull.head, "app")
+    project.approved(pull.head, "app")
     assert title(project.ended(pull.head, "app")).startswith("Applied")
     # Others' merges wait.
     other = project.push_files({"app/more.tf": 'output "more" {\n  value = 1\n}\n'}, "Say more")
@@ -107,7 +107,7 @@ def test_what_is_applied_on_the_merge_result_is_deployed_again_only_where_the_me
     for sha in (other, commit):
         run = project.wait(sha, "app", lambda run: has_ended(run) or title(run).startswith("Review the plan"))
         if not has_ended(run):
-            project.click(run, "Confirm")
+            project.click(run, "Approve")
         project.wait(sha, "app", has_ended)
     assert project.value("app") == "two"
     assert "Applied before the merge" not in title(project.newest(commit, "app"))
@@ -117,7 +117,7 @@ def test_what_is_applied_on_the_merge_result_is_deployed_again_only_where_the_me
 def test_closing_an_applied_pull_request_says_that_what_it_applied_stays(project, branch):
     pull = branch(BY_PEOPLE, "app")
     pull.comment("tidegate apply")
-    project.confirmed(pull.head, "app")
+    project.approved(pull.head, "app")
     project.ended(pull.head, "app")
     project.tidegate.maintainer.edit_pull_request(project.name, pull.number, state="closed")
     told = pull.reply("Closed without a merge")
@@ -165,7 +165,7 @@ def test_the_plan_that_is_applied_is_held_against_policies_whatever_the_one_that
     assert "**Denied** (`words`) `terraform_data.thing`" in words(refused)
     project.person("reviewer").review(project.name, number, "APPROVE")
     pull.comment("tidegate apply")
-    project.confirmed(head, "app")
+    project.approved(head, "app")
     assert title(project.ended(head, "app")).startswith("Applied")
 
 
@@ -182,11 +182,11 @@ def test_what_comes_between_an_apply_and_its_review_is_told_and_the_old_head_is_
 
     newer = project.push_files({"app/more.tf": 'output "more" {\n  value = 1\n}\n'}, "Say more", branch="feature")
     shown(pull, f"`{newer[:7]}`")
-    project.confirmed(pull.head, "app")
+    project.approved(pull.head, "app")
     assert title(project.ended(pull.head, "app")).startswith("Applied")
     assert project.value("app") == "two"
     assert project.newest(newer, "app") is None
     assert "Comment `tidegate apply -p ROOT`" in shown(pull, "`app`: applied from an earlier commit.")
     pull.comment("tidegate apply")
-    project.confirmed(newer, "app")
+    project.approved(newer, "app")
     assert merged(pull)

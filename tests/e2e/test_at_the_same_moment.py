@@ -54,7 +54,7 @@ def test_of_two_comments_at_the_same_moment_one_is_carried_out_and_the_other_is_
     at_once(lambda person: project.person(person).comment(project.name, pull.number, f"tidegate {verb}"))
     told = f"`app` at `{head[:7]}` is already queued"
     eventually(lambda: any(told in one["body"] for one in pull.comments()), what="an answer to the other")
-    asked = project.confirmed(head, "app")
+    asked = project.approved(head, "app")
     assert title(project.ended(head, "app")).startswith("Applied")
     assert by_hand(project) == {asked["external_id"]}
     assert project.value("app") == "two"

@@ -30,6 +30,6 @@ def test_a_correction_of_what_failed_alone_lets_the_rest_of_the_first_commit_go_
     first = project.push({"dev/app": BROKEN, "staging/app": thing("two")}, **{"tidegate.yaml": STACKS})
     project.wait(first, "staging/app", is_blocked)
     correction = project.push(change("two", "dev/app"))
-    project.confirmed(correction, "dev/app")
+    project.approved(correction, "dev/app")
     assert title(project.ended(first, "staging/app")).startswith("Applied")
     assert project.value("staging/app") == "two"

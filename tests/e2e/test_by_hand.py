@@ -39,7 +39,7 @@ def test_a_pull_requests_head_is_deployed_by_hand_once_its_requirements_are_met(
     pull.comment("tidegate deploy")
     run = project.reviewed(pull.head, "app")
     assert project.newest(pull.head, "db") is None
-    project.click(run, "Confirm")
+    project.click(run, "Approve")
     assert title(project.ended(pull.head, "app")).startswith("Applied")
     assert project.value("app") == "two"
 
@@ -50,7 +50,7 @@ def test_a_pull_requests_head_is_deployed_by_hand_once_its_requirements_are_met(
     assert "`tidegate unlock -p app`" in told
     pull.comment("tidegate unlock")
     assert "`app`" in pull.reply("🔓")
-    project.confirmed(merged, "app")
+    project.approved(merged, "app")
     project.ended(merged, "app")
     assert project.value("app") == "three"
 
@@ -59,7 +59,7 @@ def test_a_pull_requests_head_is_deployed_by_hand_once_its_requirements_are_met(
 def test_a_merged_pull_request_unlocks_what_it_changed_and_no_other_queue(project, branch):
     pull = branch()
     pull.comment("tidegate deploy")
-    project.click(project.reviewed(pull.head, "app"), "Confirm")
+    project.click(project.reviewed(pull.head, "app"), "Approve")
     project.ended(pull.head, "app")
     other = edit(project, {"db": thing("two")}, "other", base="main")
     Branch(project, project.tidegate.maintainer.open_pull_request(project.name, "other", title="Two"), other).comment(

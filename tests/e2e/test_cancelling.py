@@ -35,7 +35,7 @@ def test_a_plan_that_hangs_is_cancelled_its_runner_ends_and_the_next_deployment_
 def applying(project, tmp_path):
     """Return a commit, its deployment, and its runner, whose engine has made ``thing`` and waits at a gate."""
     sha = project.push({"app": thing("before") + gated(gate_of(tmp_path))})
-    deployment = project.confirmed(sha, "app")["external_id"]
+    deployment = project.approved(sha, "app")["external_id"]
     return sha, deployment, at_the_gate(project, f"{deployment}-apply-1")
 
 

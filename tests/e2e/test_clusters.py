@@ -36,8 +36,8 @@ def cluster(project, *arguments):
 
 
 def applied(project, sha, until="Applied"):
-    """Confirm the plan of a commit, and return the cluster once its deployment is so."""
-    project.confirmed(sha, NAME)
+    """Approve the plan of a commit, and return the cluster once its deployment is so."""
+    project.approved(sha, NAME)
     project.wait(sha, NAME, until)
     return cluster(project, "status", NAME)
 

@@ -190,7 +190,7 @@ def test_an_environment_waits_for_a_stack_and_a_stack_for_the_environment(tidega
     eventually(lambda: f"the stack network of {infra.name}" in browser.get(page).text, what="what is waited for")
     assert config.queue()["entries"] == []
 
-    infra.click(network, "Confirm")
+    infra.click(network, "Approve")
     promotion = config.promoted("production")
     config.check(promotion, "success")
     config.lands(promotion)

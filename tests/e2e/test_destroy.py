@@ -36,7 +36,7 @@ def test_what_stays_behind_of_a_deleted_root_is_counted_told_and_destroyed(proje
     talk.reply("A destroy plan is being made for")
     run = project.wait(base, "db", lambda shown: shown["external_id"] != first["external_id"] and asks(shown))
     assert "This destroys 1 resource" in words(run)
-    project.click(run, "Confirm")
+    project.click(run, "Approve")
     assert title(project.ended(base, "db")).startswith("Applied")
     assert project.state("db")["resources"] == []
     eventually(lambda: head_of(pull).is_destroyed, what="db to be archived")

@@ -118,7 +118,7 @@ def test_what_changed_outside_is_found_by_the_schedule_and_shown_until_it_is_gon
     assert drifted.changes.change == 1
     issue = schedule.issue()
     assert (issue["title"], issue["state"]) == ("Drift: nightly", "open")
-    assert "| `app` | drifted; to undo it: +0 ~1 -0 ±0 |" in issue["body"]
+    assert "| `app` | drifted; to undo it: 1 to change |" in issue["body"]
     assert f"/jobs/{drifted.job}" in issue["body"]
     page = sign_in(browser, f"/drift?repository={project.name}")
     assert "Drifted" in page.text

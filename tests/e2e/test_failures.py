@@ -13,7 +13,7 @@ FAILS_TO_PLAN = 'output "x" {\n  value = local.undeclared\n}\n'
 def test_an_engine_that_fails_says_why_on_the_check_run_and_the_root_beside_it_is_deployed(project):
     fails = {"init": FAILS_TO_INITIALIZE, "plan": FAILS_TO_PLAN, "apply": thing("partly") + FAILS_TO_APPLY}
     sha = project.push({**fails, "fine": thing()})
-    project.confirmed(sha, "apply")
+    project.approved(sha, "apply")
     project.deployed(sha, "fine")
     init, plan, apply = (project.ended(sha, root) for root in ("init", "plan", "apply"))
     assert [run["conclusion"] for run in (init, plan, apply)] == ["failure"] * 3

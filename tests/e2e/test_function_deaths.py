@@ -94,7 +94,7 @@ def deaths(tidegate, function):
 
 def check_that_each_is_deployed_once(projects):
     for project, sha in projects:
-        project.confirmed(sha, "app")
+        project.approved(sha, "app")
     for project, sha in projects:
         end = project.ended(sha, "app")
         assert end["conclusion"] == "success", words(end)

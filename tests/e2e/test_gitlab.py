@@ -12,7 +12,7 @@ import pytest
 from tests import gitlab_events as events
 from tests.e2e.config_project import sample
 from tests.e2e.deadlines import eventually
-from tests.e2e.gitlab_project import Project, confirm, succeeded, waits
+from tests.e2e.gitlab_project import Project, approve, succeeded, waits
 from tests.e2e.installation import job_of
 from tests.e2e.pulls import gated
 from tidegate_local.client import LocalCloud
@@ -37,7 +37,7 @@ def test_a_merge_request_is_planned_shown_moved_merged_and_deployed(project):
     first = project.push({"app": "one"})
     project.status(first, "tidegate/deploy: app", waits)
     assert project.links(first)["tidegate/deploy: app"].startswith(f"{web}/deployments/")
-    confirm(project, first, "app")
+    approve(project, first, "app")
     project.status(first, "tidegate/deploy: app", succeeded)
     assert project.value("app") == "one"
     head = project.push({"app": "two"}, branch="feature", base="main")
@@ -50,8 +50,8 @@ def test_a_merge_request_is_planned_shown_moved_merged_and_deployed(project):
     eventually(lambda: "<code>db</code>" in project.notes(iid)[0], what="the note to show the newer commit")
     assert len(project.notes(iid)) == 1
     merged = project.person("maintainer").merge(project.name, iid)
-    confirm(project, merged, "app")
-    confirm(project, merged, "db")
+    approve(project, merged, "app")
+    approve(project, merged, "db")
     for root in ("app", "db"):
         project.status(merged, f"tidegate/deploy: {root}", succeeded)
         assert project.value(root) == "three"

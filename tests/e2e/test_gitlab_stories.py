@@ -8,7 +8,7 @@ import uuid
 import pytest
 
 from tests.e2e.deadlines import eventually
-from tests.e2e.gitlab_project import Project, confirm, succeeded
+from tests.e2e.gitlab_project import Project, approve, succeeded
 from tests.e2e.modules import FAILS_TO_APPLY
 from tests.e2e.policies import POLICY, SETS
 from tests.e2e.project import rests
@@ -49,7 +49,7 @@ def reply(project, iid, containing):
 def test_an_approved_merge_request_is_applied_merged_and_not_deployed_again(project):
     first = begun(project, APPLIED, "app", "db")
     for root in ("app", "db"):
-        confirm(project, first, root)
+        approve(project, first, root)
         project.status(first, f"tidegate/deploy: {root}", succeeded)
     head = project.push({"app": "two", "db": "two"}, branch="feature", base="main")
     developer = project.person("developer")
@@ -62,7 +62,7 @@ def test_an_approved_merge_request_is_applied_merged_and_not_deployed_again(proj
     project.person("reviewer").approve(project.name, iid)
     developer.note(project.name, iid, "tidegate apply")
     for root in ("app", "db"):
-        confirm(project, head, root)
+        approve(project, head, root)
         project.status(head, f"tidegate/deploy: {root}", succeeded)
         assert project.value(root) == "two"
 
@@ -76,14 +76,14 @@ def test_an_approved_merge_request_is_applied_merged_and_not_deployed_again(proj
         assert words == "Applied before the merge"
     # Nothing is locked any more.
     later = project.push({"app": "three"})
-    confirm(project, later, "app")
+    approve(project, later, "app")
     project.status(later, "tidegate/deploy: app", succeeded)
     assert project.value("app") == "three"
 
 
 def test_a_head_that_moved_on_after_its_approval_is_not_applied(project):
     first = begun(project, APPLIED, "app")
-    confirm(project, first, "app")
+    approve(project, first, "app")
     project.status(first, "tidegate/deploy: app", succeeded)
     project.push({"app": "two"}, branch="feature", base="main")
     developer = project.person("developer")
@@ -200,7 +200,7 @@ def test_drift_has_one_issue_which_is_updated_in_place_closed_and_opened_again(p
     number = schedule.fire().issue
     issue = person.issue(project.name, number)
     assert (issue["title"], issue["state"], issue["author"]["username"]) == ("Drift: nightly", "opened", "tidegate-bot")
-    assert "| `app` | drifted; to undo it: +0 ~1 -0 ±0 |" in issue["description"]
+    assert "| `app` | drifted; to undo it: 1 to change |" in issue["description"]
     tamper(project, "db", "by hand")
     assert schedule.fire().issue == number
     assert "| `db` | drifted" in person.issue(project.name, number)["description"]

@@ -32,8 +32,8 @@ def test_six_deployments_pass_through_three_executions_in_order_and_one_at_a_tim
     others = [project.push({"app": thing(value)}, **no_review) for value in VALUES[1:]]
     for sha in others:  # The place of those far behind is brought up to date rarely.
         project.wait(sha, "app", "Queued")
-    project.click(asked, "Confirm")
-    project.click(project.reviewed(others[0], "app"), "Confirm")  # It changes who reviews plans, so people look at it.
+    project.click(asked, "Approve")
+    project.click(project.reviewed(others[0], "app"), "Approve")  # It changes who reviews plans, so people look at it.
 
     ended = [project.ended(sha, "app") for sha in (first, *others)]
     assert all(title(run).startswith("Applied") for run in ended)

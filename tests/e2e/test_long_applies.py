@@ -44,7 +44,7 @@ def test_an_apply_goes_on_when_the_session_of_its_role_has_ended(project, short_
     sha = project.push({"live/app": SLOW}, **{"tidegate.yaml": SIZES})
     short_sessions()
     check = project.reviewed(sha, "live/app")
-    project.click(check, "Confirm")
+    project.click(check, "Approve")
     ended = project.ended(sha, "live/app")
     assert ended["conclusion"] == "success", words(ended)
     assert project.value("live/app") == "one"

@@ -12,13 +12,13 @@ from tests.e2e.project import ALL_THE_WAY, gate_of, has_ended, title, words
 from tidegate_local.forge.client import ForgeAnswered
 
 
-def test_of_two_roots_that_a_push_changes_the_confirmed_one_is_applied_and_the_rejected_one_is_not(project):
+def test_of_two_roots_that_a_push_changes_the_approved_one_is_applied_and_the_rejected_one_is_not(project):
     sha = project.push({"live/app": thing(), "live/db": thing()})
     app, db = project.reviewed(sha, "live/app"), project.reviewed(sha, "live/db")
     assert "+1" in title(app)
     assert "terraform_data.thing" in app["output"]["text"]
     project.click(db, "Reject")
-    project.click(app, "Confirm")
+    project.click(app, "Approve")
 
     applied, rejected = project.ended(sha, "live/app"), project.ended(sha, "live/db")
     assert (applied["conclusion"], rejected["conclusion"]) == ("success", "cancelled")
@@ -41,7 +41,7 @@ def test_of_two_roots_that_a_push_changes_the_confirmed_one_is_applied_and_the_r
 def test_log_lines_appear_in_cloudwatch_while_the_engine_runs_and_the_whole_log_is_in_s3_afterwards(project, tmp_path):
     gate = gate_of(tmp_path)
     sha = project.push({"app": gated(gate)})
-    deployment = project.confirmed(sha, "app")["external_id"]
+    deployment = project.approved(sha, "app")["external_id"]
     job, tidegate = f"{deployment}-apply-1", project.tidegate
     eventually(lambda: any("waiting at the gate" in line for line in tidegate.log_lines(job)))
     assert not any("the gate is open\n" in line for line in tidegate.log_lines(job))
@@ -68,7 +68,7 @@ def test_buttons_that_several_people_click_at_once_decide_once(project):
             return late.status
         return 200
 
-    clicks = [(button, person) for button in ("Confirm", "Reject") for person in ("reviewer", "maintainer")]
+    clicks = [(button, person) for button in ("Approve", "Reject") for person in ("reviewer", "maintainer")]
     with ThreadPoolExecutor(4) as pool:
         assert 200 in list(pool.map(click, clicks))
     end = project.ended(sha, "app")
@@ -83,7 +83,7 @@ def test_buttons_that_several_people_click_at_once_decide_once(project):
 def test_somebody_who_may_not_write_decides_nothing_and_is_told_so(project):
     sha = project.push({"app": thing()})
     run = project.reviewed(sha, "app")
-    project.click(run, "Confirm", by="visitor")
+    project.click(run, "Approve", by="visitor")
     told = project.wait(sha, "app", lambda seen: "needs write access" in words(seen))
     assert title(told).startswith("Review the plan")
     project.click(told, "Reject")

@@ -55,7 +55,7 @@ def test_a_default_branch_with_a_strange_name_deploys_and_shows_it_as_text(proje
     sha = project.push_files(root, branch=branch)
     asked = project.reviewed(sha, "app")
     assert "$(x)" in words(asked)
-    project.click(asked, "Confirm")
+    project.click(asked, "Approve")
     assert project.ended(sha, "app")["conclusion"] == "success"
 
 

@@ -31,7 +31,7 @@ def test_a_deploy_goes_on_while_the_forge_fails_and_its_last_check_run_is_right(
     for method in ("POST", "PATCH"):
         path = f"/api/v3/repos/{project.name}/check-runs.*|/api/v3/app/installations/.*"
         project.tidegate.maintainer.inject(kind, method=method, path=path, times=times, seconds=1)
-    project.click(asked, "Confirm")
+    project.click(asked, "Approve")
     end = project.ended(sha, "app")
     assert title(end).startswith("Applied")
     assert end["conclusion"] == "success"
@@ -47,7 +47,7 @@ def test_an_altered_plan_is_not_applied(project):
     plan = tidegate.object("artifact_bucket", key)
     s3 = tidegate.cloud.client("s3")
     s3.put_object(Bucket=tidegate.cloud.artifact_bucket, Key=key, Body=plan[:-1] + bytes([plan[-1] ^ 1]))
-    project.click(asked, "Confirm")
+    project.click(asked, "Approve")
     end = project.ended(sha, "app")
     assert end["conclusion"] == "failure"
     assert "differs from the reviewed plan" in words(end)
@@ -59,7 +59,7 @@ def test_without_its_audit_message_no_apply_starts(project):
     tidegate = project.tidegate
     tidegate.cloud.add_fault(service="sns", action="Publish", error="InternalError", status=500, times=None)
     sha = project.push({"app": thing()})
-    project.confirmed(sha, "app")
+    project.approved(sha, "app")
     end = project.ended(sha, "app")
     assert end["conclusion"] == "failure"
     assert "audit" in words(end)

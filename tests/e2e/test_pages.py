@@ -11,7 +11,7 @@ from tests.e2e.pages import SECONDS, click, run_tidegate, sign_in
 from tests.e2e.project import gate_of, title
 
 
-def test_a_person_signs_in_looks_around_confirms_and_follows_the_log(project, browser, tmp_path):
+def test_a_person_signs_in_looks_around_approves_and_follows_the_log(project, browser, tmp_path):
     gate = gate_of(tmp_path)
     sha = project.push({"app": gated(gate)})
     deployment = project.reviewed(sha, "app")["external_id"]
@@ -109,5 +109,5 @@ def test_a_change_is_drawn_and_searched_while_one_stack_waits_for_another(projec
     assert drawn.returncode == 0, drawn.stderr
     assert "waits for dev/app of dev (waiting for review)" in " ".join(drawn.stdout.split())
     click(browser, browser.get(f"/deployments/{waiting}"), "/gate", decision="reject")
-    project.click(project.newest(sha, "dev/app"), "Confirm")
+    project.click(project.newest(sha, "dev/app"), "Approve")
     assert title(project.ended(sha, "prod/app")).startswith("Rejected")

@@ -52,7 +52,7 @@ def test_a_push_is_planned_on_lambda_and_applied_on_fargate(project):
     sha = project.push({"app": thing()})
     run = project.reviewed(sha, "app")
     assert "+1" in title(run)
-    project.click(run, "Confirm")
+    project.click(run, "Approve")
     applied = project.ended(sha, "app")
     assert (applied["conclusion"], project.value("app")) == ("success", "one")
     deployment, tidegate = applied["external_id"], project.tidegate

@@ -19,8 +19,8 @@ def starts_of_applies(project, sha):
 def promoted(project):
     """Return the commit of a first change that reached all tiers."""
     sha = project.push(change("one"), **{"tidegate.yaml": STACKS})
-    project.confirmed(sha, "dev/app")
-    project.confirmed(sha, "prod/app")
+    project.approved(sha, "dev/app")
+    project.approved(sha, "prod/app")
     for root in TIERS:
         assert title(project.ended(sha, root)).startswith("Applied")
     return sha
@@ -35,8 +35,8 @@ def test_a_change_goes_from_tier_to_tier_by_itself_and_each_waits_for_the_one_be
     assert "staging/app" in words(prod)
     assert starts_of_applies(project, sha) == []
 
-    project.click(dev, "Confirm")
-    project.confirmed(sha, "prod/app")
+    project.click(dev, "Approve")
+    project.approved(sha, "prod/app")
     for root in TIERS:
         assert title(project.ended(sha, root)).startswith("Applied")
         assert project.value(root) == "one"
@@ -46,7 +46,7 @@ def test_a_change_goes_from_tier_to_tier_by_itself_and_each_waits_for_the_one_be
 @pytest.mark.nightly
 def test_what_is_not_part_of_the_change_is_not_waited_for(project, promoted):
     sha = project.push(change("two", "prod/app"))
-    project.confirmed(sha, "prod/app")
+    project.approved(sha, "prod/app")
     assert title(project.ended(sha, "prod/app")).startswith("Applied")
     assert project.names(sha) == {"tidegate/deploy: prod/app"}
 
@@ -72,8 +72,8 @@ def test_a_failure_blocks_the_tiers_behind_it_and_a_newer_revision_takes_their_p
     superseded = project.ended(broken, "staging/app")
     assert title(superseded).startswith("Superseded")
     assert mended[:7] in words(superseded)
-    project.confirmed(mended, "dev/app")
-    project.confirmed(mended, "prod/app")
+    project.approved(mended, "dev/app")
+    project.approved(mended, "prod/app")
     for root in TIERS:
         assert title(project.ended(mended, root)).startswith("Applied")
         assert project.value(root) == "three"
@@ -87,7 +87,7 @@ def test_a_rejected_tier_is_run_again_and_what_it_blocked_goes_on_by_itself(proj
     blocked = project.wait(sha, "staging/app", is_blocked)
 
     project.click(blocked, "Retry")
-    project.confirmed(sha, "dev/app")
+    project.approved(sha, "dev/app")
     assert title(project.ended(sha, "staging/app")).startswith("Applied")
     assert (project.value("dev/app"), project.value("staging/app")) == ("two", "two")
 
@@ -111,7 +111,7 @@ def test_a_commit_in_between_waits_behind_what_waits_at_the_gate(project, promot
     project.wait(between, "staging/app", lambda run: title(run).startswith("Queued"))
     assert project.value("staging/app") == "one"
 
-    project.click(dev, "Confirm")
+    project.click(dev, "Approve")
     assert title(project.ended(first, "staging/app")).startswith("Applied")
     assert title(project.ended(between, "staging/app")).startswith("Applied")
     assert project.value("staging/app") == "three"

@@ -18,11 +18,11 @@ def roots(project):
 def test_a_pull_request_shows_its_plans_and_then_those_of_its_next_commit(roots):
     pull, head = open_pull(roots, {"app": thing("two"), "db": thing("${nothing.of_this_kind}")})
     (first,) = pull.shown(head)
-    assert "**2 roots**: 1 failed, 1 with changes (+1 ~0 -0 ±0)." in first["body"]
+    assert "**2 roots**: 1 failed, 1 with changes (1 to add)." in first["body"]
     assert "Reference to undeclared resource" in first["body"]
     assert '+   resource "terraform_data"' in first["body"]
     assert pull.ended(head)["conclusion"] == "failure"
-    assert pull.ended(head, "tidegate/plan: app")["output"]["title"] == "+1 ~0 -0 ±0"
+    assert pull.ended(head, "tidegate/plan: app")["output"]["title"] == "1 to add"
     assert pull.ended(head, "tidegate/plan: db")["conclusion"] == "failure"
     corrected = edit(roots, {"db": thing("three")})
     (second,) = pull.shown(corrected)

@@ -17,7 +17,7 @@ PLANNED = LayerState.PLANNED
 
 @pytest.fixture
 def roots(project):
-    """Push two roots; nobody confirms what the push asks for, so that nothing is applied."""
+    """Push two roots; nobody approves what the push asks for, so that nothing is applied."""
     project.push({name: thing() for name in ("app", "db")})
     return project
 

@@ -15,7 +15,7 @@ PLANNED = LayerState.PLANNED
 
 @pytest.fixture
 def roots(project):
-    """Push three roots; nobody confirms what the push asks for, so that nothing is applied."""
+    """Push three roots; nobody approves what the push asks for, so that nothing is applied."""
     project.push({name: thing() for name in ("app", "db", "web")})
     return project
 

@@ -59,7 +59,7 @@ def test_a_lock_holds_merges_back_says_who_put_it_there_and_anybody_unlocks_on_w
     head = by_hand(project, "two")
     review = project.reviewed(head, "app")
     buttons = project.person("reviewer").buttons(project.name, review["id"])
-    assert buttons == ["Confirm", "Reject", "Unlock"]
+    assert buttons == ["Approve", "Reject", "Unlock"]
     merged = project.push({"app": thing("three")})
     blocked = project.wait(merged, "app", "Blocked: the queue is locked")
     assert "by `maintainer`" in words(blocked)
@@ -79,7 +79,7 @@ def test_a_lock_holds_merges_back_says_who_put_it_there_and_anybody_unlocks_on_w
 
 def test_a_click_on_an_outdated_check_run_changes_nothing_and_says_who_decided(project):
     sha = project.push({"app": thing()})
-    review = project.confirmed(sha, "app")
+    review = project.approved(sha, "app")
     assert title(project.ended(sha, "app")).startswith("Applied")
     delivery = project.tidegate.sent("check_run", project.name, action="requested_action")
     payload = {**delivery.payload, "requested_action": {"identifier": "Reject"}}
@@ -90,7 +90,7 @@ def test_a_click_on_an_outdated_check_run_changes_nothing_and_says_who_decided(p
     def answered():
         runs = {run["id"]: run for run in project.check_runs(sha, "tidegate/deploy: app")}
         told = words(runs[review["id"]])
-        return "reviewer confirmed this plan before" in told and "no effect" in told and str(before["id"]) in told
+        return "reviewer approved this plan before" in told and "no effect" in told and str(before["id"]) in told
 
     eventually(answered)
     assert project.newest(sha, "app") == before

@@ -72,7 +72,7 @@ def test_a_webhook_that_the_forge_could_not_deliver_is_asked_for_once_more(proje
     assert project.check_runs(sha, "tidegate/deploy: app") == []
     assert reconciled()["redeliver_webhooks"] == 1
     assert reconciled()["redeliver_webhooks"] == 0
-    project.confirmed(sha, "app")
+    project.approved(sha, "app")
     _deployed_once(project, sha)
 
 
@@ -92,7 +92,7 @@ def test_a_push_that_no_webhook_ever_tells_of_is_found_at_the_head_of_the_defaul
     for item in _open(tidegate, "delivery"):
         _rewrite(tidegate, item["pk"]["S"], item["sk"]["S"], open_since=_minutes_ago())
     assert reconciled()["resend_deliveries"] == 1
-    project.confirmed(sha, "app")
+    project.approved(sha, "app")
     _deployed_once(project, sha)
     assert reconciled()["resend_deliveries"] == 0
 
@@ -218,7 +218,7 @@ def test_a_worker_that_ended_while_nobody_heard_of_it_leaves_its_queue_to_anothe
     reconciled()
     assert tidegate.audited(asked["external_id"]) == []
     after = project.push({"app": thing("later")})
-    project.confirmed(after, "app")
+    project.approved(after, "app")
     _deployed_once(project, after)
 
 
@@ -229,10 +229,10 @@ def test_a_deployment_that_fell_out_of_its_line_is_put_back_and_deployed(project
     second = project.push({"app": thing("two")})
     waiting = eventually(lambda: project.newest(second, "app"), what="the second in line")["external_id"]
     _fall_out_of_line(project, waiting)
-    project.click(asked, "Confirm")
+    project.click(asked, "Approve")
     _deployed_once(project, first)
     assert reconciled()["close_orphans"] == 1
-    project.confirmed(second, "app")
+    project.approved(second, "app")
     _deployed_once(project, second)
     assert reconciled()["close_orphans"] == 0
 

@@ -22,7 +22,7 @@ def test_a_runner_that_is_killed_while_it_plans_is_replaced_and_the_deploy_succe
     asked = project.reviewed(sha, "app")
     assert tidegate.runners(f"{deployment}-plan-1") == []
     assert len(tidegate.runners(f"{deployment}-plan-2", "STOPPED") + tidegate.runners(f"{deployment}-plan-2")) == 1
-    project.click(asked, "Confirm")
+    project.click(asked, "Approve")
     assert project.ended(sha, "app")["conclusion"] == "success"
     assert tidegate.audited(deployment) == ["RUNNING", "SUCCESS"]
 
@@ -32,7 +32,7 @@ def test_a_runner_that_is_killed_while_it_applies_leaves_the_outcome_unknown_unt
 ):
     tidegate, gate = project.tidegate, gate_of(tmp_path)
     sha = project.push({"app": gated(gate)})
-    deployment = project.confirmed(sha, "app")["external_id"]
+    deployment = project.approved(sha, "app")["external_id"]
     tidegate.cloud.kill_task(at_the_gate(project, f"{deployment}-apply-1"))
     unknown = project.wait(sha, "app", lambda run: title(run).endswith("the queue is locked"))
     assert unknown["conclusion"] == "action_required"
@@ -59,7 +59,7 @@ def test_a_runner_that_is_told_to_stop_while_it_applies_interrupts_the_engine_on
 ):
     tidegate = project.tidegate
     sha = project.push({"app": f"{thing('before')}{gated(gate_of(tmp_path)).replace('input ', '# ')}"})
-    deployment = project.confirmed(sha, "app")["external_id"]
+    deployment = project.approved(sha, "app")["external_id"]
     job = f"{deployment}-apply-1"
     tidegate.cloud.interrupt_task(at_the_gate(project, job))
     gate_of(tmp_path).touch()

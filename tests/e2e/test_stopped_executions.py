@@ -61,7 +61,7 @@ def test_a_deployment_whose_execution_is_stopped_in_its_review_ends_and_the_queu
 
 def test_a_deployment_whose_execution_is_stopped_in_its_apply_is_of_unknown_outcome_and_locks(project, stop, tmp_path):
     sha = project.push({"app": gated(gate_of(tmp_path))})
-    deployment = project.confirmed(sha, "app")["external_id"]
+    deployment = project.approved(sha, "app")["external_id"]
     at_the_gate(project, f"{deployment}-apply-1")
     stop(deployment)
     unknown = project.wait(sha, "app", "Outcome unknown")

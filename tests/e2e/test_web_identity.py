@@ -84,7 +84,7 @@ def test_a_merge_is_planned_and_applied_in_another_account_with_tokens_that_the_
     project = Project(installation, "acme/by-token")
     kept = tmp_path / "token"
     sha = project.push({"live/app": thing()}, **{"tidegate.yaml": AWS + SHOW % kept})
-    project.click(project.reviewed(sha, "live/app"), "Confirm")
+    project.click(project.reviewed(sha, "live/app"), "Approve")
     assert project.ended(sha, "live/app")["conclusion"] == "success"
     assert project.value("live/app") == "one"
 

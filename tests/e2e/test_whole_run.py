@@ -29,7 +29,7 @@ def test_the_demo_deploys_two_roots_and_takes_a_pull_request_through_a_policy_wi
         "✓  tidegate/plan",
         "updated its comment",
         "maintainer merged it into main",
-        "reviewer clicked Confirm on tidegate/deploy: network",
+        "reviewer clicked Approve on tidegate/deploy: network",
         "network once more in",
     ):
         assert any(sentence in line for line in told), f"{sentence} is not where it belongs"

@@ -59,7 +59,7 @@ def test_each_stack_runs_with_its_own_variables_and_a_failure_after_the_apply_le
     roots = {"dev/app": "small in dev", "prod/app": "large in prod"}
     sha = project.push(dict.fromkeys(roots, ROOT), **{"tidegate.yaml": WORKFLOW})
     for root, value in roots.items():
-        deployment = project.confirmed(sha, root)["external_id"]
+        deployment = project.approved(sha, root)["external_id"]
         applied = project.ended(sha, root)
         assert title(applied).startswith("Applied"), words(applied)
         assert "THE APPLY SUCCEEDED, BUT A STEP AFTER IT DID NOT" in words(applied)

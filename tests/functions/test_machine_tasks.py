@@ -64,7 +64,7 @@ def test_a_deployment_goes_from_its_queue_to_its_outcome(wires):
     assert call("request_review", {"deployment": deployment.id, "token": "review-token"}) == {}
 
     call("publish_check_run", check_run_message(deployment.id))
-    call("answer_button", click_message(wires, deployment.id, "Confirm"))
+    call("answer_button", click_message(wires, deployment.id, "Approve"))
     assert wires.workflows.settled["review-token"]["approved"] is True
 
     job = call("begin_job", {"deployment": deployment.id, "phase": "apply", "attempt": 1})["job"]
@@ -203,7 +203,7 @@ def test_a_message_that_cannot_be_taken_is_left_to_the_queue(wires):
 def test_a_press_is_postponed_while_the_forge_is_down_and_others_are_answered(wires):
     wires.deployments.add(deployment_in(State.AWAITING_REVIEW))
     publish_check_run(wires.ports, deployment_in(State.AWAITING_REVIEW).id)
-    event = click_message(wires, deployment_in(State.AWAITING_REVIEW).id, "Confirm")
+    event = click_message(wires, deployment_in(State.AWAITING_REVIEW).id, "Approve")
     event["Records"] *= 2
     event["Records"][1] = {**event["Records"][1], "messageId": "message-1", "receiptHandle": "receipt-1"}
     wires.forge.failures = [ForgeUnavailable("down", 3)]

@@ -33,7 +33,7 @@ PUSH = {
 }
 PRESS = {
     "action": "requested_action",
-    "requested_action": {"identifier": "Confirm"},
+    "requested_action": {"identifier": "Approve"},
     "check_run": {"id": 7, "external_id": "network-1", "name": "tidegate/deploy: network", "head_sha": "b" * 40},
     "repository": {"full_name": "acme/infra"},
     "sender": {"login": "octocat"},
@@ -159,7 +159,7 @@ def test_a_push_is_stored_queued_and_acknowledged(cloud, encoded):
 def test_a_press_goes_to_its_own_queue(cloud):
     assert cloud.request(PRESS, event="check_run")[0] == 202
     assert cloud.queued("push") == []
-    assert cloud.queued("check_run")[0]["fields"]["identifier"] == "Confirm"
+    assert cloud.queued("check_run")[0]["fields"]["identifier"] == "Approve"
 
 
 def test_a_comment_goes_where_the_repositorys_files_are_read(cloud):

@@ -67,7 +67,7 @@ def history(**fields):
         commits={"c1": Commit("c1", (), {ROOT: "m1"}), "c2": Commit("c2", ("c1",), {ROOT: "m2"})},
         pushes=(Push(5.0, None, "c1"), Push(6.0, "c1", "c2")),
         checks=(shown(1), shown(2)),
-        acts=(Act(8.0, "reviewer", "Confirm", ROOT, "d1"), Act(18.0, "reviewer", "Confirm", ROOT, "d2")),
+        acts=(Act(8.0, "reviewer", "Approve", ROOT, "d1"), Act(18.0, "reviewer", "Approve", ROOT, "d2")),
         audits=first[0] + second[0],
         effects=first[1] + second[1],
         states=first[2] + second[2],
@@ -94,7 +94,7 @@ def promoted(*, prod_begins=20.0, **fields):
         commits={"c1": commit},
         pushes=(Push(5.0, None, "c1"),),
         checks=(replace(shown(1), root="dev-1"), replace(shown(2), root="prod-1", sha="c1")),
-        acts=(Act(prod_begins - 1, "reviewer", "Confirm", "prod-1", "d2"),),
+        acts=(Act(prod_begins - 1, "reviewer", "Approve", "prod-1", "d2"),),
         audits=(
             running(1, 10, **dev),
             ended(1, 12, **dev),
@@ -103,7 +103,7 @@ def promoted(*, prod_begins=20.0, **fields):
         ),
         effects=(Effect("dev-1", "d", "begin", 10.5), Effect("prod-1", "p", "begin", prod_begins + 0.5)),
         states=(StateVersion("dev-1", 11.0, "one", 1, "d"), StateVersion("prod-1", prod_begins + 1, "two", 1, "p")),
-        gates=(Gated(2, "c1", "prod-1", "Waiting for stack dev: +1 ~0 -0 ±0", ("dev", "dev-1")),),
+        gates=(Gated(2, "c1", "prod-1", "Waiting for stack dev: 1 to add", ("dev", "dev-1")),),
     )
     return replace(good, **fields)
 
@@ -149,9 +149,9 @@ def with_second(**fields):
     return {**GOOD.commits, "c2": replace(GOOD.commits["c2"], **fields)}
 
 
-def by_two(*people, confirmed=2):
+def by_two(*people, approved=2):
     """The second revision needs two people, and the audit names these."""
-    acts = (Act(17.0, one, "Confirm", ROOT, "d2") for one in people[:confirmed])
+    acts = (Act(17.0, one, "Approve", ROOT, "d2") for one in people[:approved])
     audits = (replace(one, approved_by=people[0], approvals=people) for one in SECOND[0])
     return history(commits=CAREFUL, acts=(*GOOD.acts, *acts), audits=(*FIRST[0], *audits))
 
@@ -206,9 +206,9 @@ BROKEN = {
         "6 the reviewed",
         history(audits=(replace(FIRST[0][0], approved_by="visitor"), FIRST[0][1])),
     ),
-    "the approver confirmed only later": (
+    "the approver approved only later": (
         "6 the reviewed",
-        history(acts=(Act(11.0, "reviewer", "Confirm", ROOT, "d1"), GOOD.acts[1])),
+        history(acts=(Act(11.0, "reviewer", "Approve", ROOT, "d1"), GOOD.acts[1])),
     ),
     "another plan is applied": (
         "6 the reviewed",
@@ -290,9 +290,9 @@ BROKEN = {
             pushes=(*GOOD.pushes, Push(15.0, "c2", "c3")),
         ),
     ),
-    "one confirmed where two must": ("6 the reviewed", history(commits=CAREFUL)),
-    "an author is one of two who confirmed": ("6 the reviewed", by_two("reviewer", "developer")),
-    "one of two only says that they confirmed": ("6 the reviewed", by_two("reviewer", "maintainer", confirmed=1)),
+    "one approved where two must": ("6 the reviewed", history(commits=CAREFUL)),
+    "an author is one of two who approved": ("6 the reviewed", by_two("reviewer", "developer")),
+    "one of two only says that they approved": ("6 the reviewed", by_two("reviewer", "maintainer", approved=1)),
     "what cannot be planned is green": ("9 what failed", history(commits=with_second(broken=(ROOT,)))),
     "a pull request is green that cannot be planned": ("9 what failed", pulled("tidegate/plan", broken=(ROOT,))),
     "a pull request is green that a policy refuses": ("9 what failed", pulled("tidegate/plan", denied=(ROOT,))),

@@ -171,7 +171,7 @@ def test_an_engine_that_fails_at_once_and_is_tried_with_another_deployment_is_no
             pushes=GOOD.pushes[:1],
             checks=(shown(1, "failure"), replace(shown(3), sha="c1")),
             audits=(*failed, *again),
-            acts=(GOOD.acts[0], Act(28.0, "reviewer", "Confirm", ROOT, "d3")),
+            acts=(GOOD.acts[0], Act(28.0, "reviewer", "Approve", ROOT, "d3")),
             effects=(*FIRST[1], Effect(ROOT, "m1", "begin", 30.5), Effect(ROOT, "m1", "end", 31.5)),
             states=FIRST[2],
         )
@@ -201,7 +201,7 @@ def test_the_checker_imports_nothing_of_the_product():
         ]
 
 
-def test_two_others_may_confirm_what_two_must():
+def test_two_others_may_approve_what_two_must():
     assert check(by_two("reviewer", "maintainer")) == []
 
 

@@ -85,7 +85,7 @@ _RECORDED: tuple[tuple[tuple[str, ...], tuple[str, ...], str, dict[str, Any], di
     (PLANNED[:3], FAULTED, REFUSED.error, {}, {"Begin the plan": REFUSED}),
 )
 TERRAFORM = [
-    _deployment("is confirmed", (*REVIEWED, *_FROM_APPLY), answers={"Record the plan": _REVIEW}),
+    _deployment("is approved", (*REVIEWED, *_FROM_APPLY), answers={"Record the plan": _REVIEW}),
     _deployment(
         "is rejected",
         (*REVIEWED, "Rejected"),

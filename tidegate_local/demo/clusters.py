@@ -71,16 +71,16 @@ def _play(clusters: Clusters) -> None:
         "Declare two clusters",
     )
     for name in ("hub", "shop"):
-        clusters.confirms(name)
+        clusters.approves(name)
         clusters.ends(name, "ready")
     clusters.begins("An upgrade that fails in the middle")
     clusters.pushes({"shop/cluster.yaml": _spec(AFTER)}, f"Upgrade shop to Kubernetes {AFTER}")
-    clusters.confirms("shop")
+    clusters.approves("shop")
     clusters.ends("shop", "failed")
     clusters.begins("Its resume")
     clusters.pushes({_TESTED: _spec(BEFORE) + _spec(AFTER)}, f"Kubernetes {AFTER} is tested")
     clusters.resumes("shop")
-    clusters.confirms("shop", again=True)
+    clusters.approves("shop", again=True)
     clusters.ends("shop", "ready")
     clusters.show()
 
@@ -106,14 +106,14 @@ class Clusters:
         self._sha = self._forge.push(REPOSITORY, files, message)
         self._stage.say(f"maintainer merged [bold]{message}[/]: {self._forge.url}/{REPOSITORY}/commit/{self._sha}")
 
-    def confirms(self, name: str, *, again: bool = False) -> None:
-        """Show a cluster's plan once it waits for review, and confirm it. One that was seen before is not shown."""
+    def approves(self, name: str, *, again: bool = False) -> None:
+        """Show a cluster's plan once it waits for review, and approve it. One that was seen before is not shown."""
         one = Followed(f"tidegate/deploy: {name}", name)
         awaited(lambda: self._waits(one) or None, f"The plan of {name}")
         self._deployment = str(one.check_run["external_id"])
         if not again:
             self._stage.console.print(plan_panel(one))
-        self._reviewer.click(REPOSITORY, one.check_run["id"], "Confirm")
+        self._reviewer.click(REPOSITORY, one.check_run["id"], "Approve")
         self._stage.say(f"[bold green]✓[/] reviewer clicked [bold]Confirm[/] on {one.name}")
 
     def ends(self, name: str, state: str) -> None:

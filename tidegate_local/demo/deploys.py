@@ -41,16 +41,16 @@ def commit_url(stage: Stage, sha: str) -> str:
 
 
 def deployed(stage: Stage, sha: str, roots: Iterable[str]) -> Sequence[Followed]:
-    """Follow the deploys of a commit's roots, confirm each plan, and check that they are applied. Raise DemoFailed."""
+    """Follow the deploys of a commit's roots, approve each plan, and check that they are applied. Raise DemoFailed."""
     followed = [Followed(f"tidegate/deploy: {root}", root) for root in roots]
-    reviewer, confirmed = stage.person("reviewer"), set[str]()
+    reviewer, approved = stage.person("reviewer"), set[str]()
 
     def review(console: Console) -> None:
         for one in followed:
-            if one.waits_for_review and one.name not in confirmed:
+            if one.waits_for_review and one.name not in approved:
                 console.print(plan_panel(one))
-                reviewer.click(REPOSITORY, one.check_run["id"], "Confirm")
-                confirmed.add(one.name)
+                reviewer.click(REPOSITORY, one.check_run["id"], "Approve")
+                approved.add(one.name)
                 console.print(f"[bold green]✓[/] reviewer clicked [bold]Confirm[/] on {one.name}", highlight=False)
 
     follow(stage, sha, followed, review)

@@ -106,7 +106,7 @@ def test_before_its_plan_a_deployment_names_the_stacks_that_it_waits_for_as_well
 
 def test_before_its_apply_a_deployment_shows_its_plan_and_that_it_may_be_planned_again():
     check_run = shown(State.GATED, View(plan_text="  + resource\n"))
-    assert check_run.title == "Waiting for stack dev: +2 ~0 -1 ±0"
+    assert check_run.title == "Waiting for stack dev: 2 to add, 1 to destroy"
     assert "destroys 1 resource" in check_run.summary
     assert "<details><summary>Plan</summary>" in check_run.text
     assert "this root is planned again first" in check_run.summary
@@ -290,7 +290,7 @@ def test_a_review_says_early_that_the_plan_holds_what_was_held_up_at_a_gate():
     summary = shown(State.AWAITING_REVIEW, View(supersedes=NEWER), look_twice=True).summary
     assert "Check carefully" not in shown(State.AWAITING_REVIEW, View(supersedes=NEWER)).summary
     words = "**Check carefully:** This supersedes [`2222222`](https://forge.example/runs/2), which waited for"
-    assert summary.index(words) < summary.index("**Confirm** applies exactly this plan")
+    assert summary.index(words) < summary.index("**Approve** applies exactly this plan")
 
 
 def test_what_was_superseded_before_its_plan_says_so():

@@ -18,7 +18,7 @@ from tidegate.deploys.rules.review_rule import ReviewRule
 from tidegate.deploys.rules.state import State
 from tidegate.deploys.rules.timeline import Step
 from tidegate.deploys.rules.waiting import AfterGate, Approval, Gate, Override
-from tidegate.deploys.texts.presentation import Mark, View, counts
+from tidegate.deploys.texts.presentation import Mark, View
 from tidegate.deploys.texts.text import render_continued, render_foreign
 from tidegate.plans.rules.plan import PlannedChanges
 from tidegate.policies.rules.policy import PolicyFinding, PolicySetStatus, PolicyVerdict, Severity
@@ -51,10 +51,10 @@ EXPECTED = {
     State.AWAITING_REVIEW: ("completed", Conclusion.ACTION_REQUIRED, "Nothing is applied before you decide"),
     State.GATED: ("in_progress", None, "this deployment continues automatically"),
     State.BLOCKED: ("completed", Conclusion.ACTION_REQUIRED, "Once it is deployed"),
-    State.APPROVED: ("in_progress", None, "Confirmed by `reviewer`"),
+    State.APPROVED: ("in_progress", None, "Approved by `reviewer`"),
     State.AWAITING_REQUIREMENTS: ("completed", Conclusion.ACTION_REQUIRED, "An operator can override what is missing"),
     State.APPLYING: ("in_progress", None, "Do not run Terraform or OpenTofu"),
-    State.APPLIED: ("completed", Conclusion.SUCCESS, "Confirmed by `reviewer`"),
+    State.APPLIED: ("completed", Conclusion.SUCCESS, "Approved by `reviewer`"),
     State.NO_CHANGES: ("completed", Conclusion.SUCCESS, "nothing was applied"),
     State.PLAN_FAILED: ("completed", Conclusion.FAILURE, "merge the fix"),
     State.APPLY_FAILED: ("completed", Conclusion.FAILURE, "Parts of the plan may have"),
@@ -81,7 +81,7 @@ def test_every_state_says_where_it_is_and_what_follows(state):
 
 def test_a_review_offers_both_buttons_and_says_until_when():
     check_run = shown(State.AWAITING_REVIEW, review=any_review(asked_at=utc("2026-03-02T08:00")))
-    assert [action.button for action in check_run.actions] == [Button.CONFIRM, Button.REJECT]
+    assert [action.button for action in check_run.actions] == [Button.APPROVE, Button.REJECT]
     assert "2026-03-09 08:00 UTC" in check_run.summary
     assert "write access to this repository" in check_run.summary
 
@@ -133,11 +133,11 @@ def test_what_is_destroyed_and_replaced_comes_before_the_counts():
         add=3, change=1, destroy=2, replace=1, outputs=2, moved=1, destroyed=("a.gone", "b.gone"), replaced=("c.new",)
     )
     check_run = shown(State.AWAITING_REVIEW, plan=any_plan(changes=changes))
-    order = ["destroys 2 resources", "* `a.gone`", "* `b.gone`", "replaces 1 resource:", "* `c.new`", "`+3` to add"]
+    order = ["destroys 2 resources", "* `a.gone`", "* `b.gone`", "replaces 1 resource:", "* `c.new`", "3 to add"]
     places = [check_run.summary.index(words) for words in order]
     assert places == sorted(places)
     assert "2 outputs to change" in check_run.summary
-    assert "1 to move in the state" in check_run.summary
+    assert "1 to move, import or forget" in check_run.summary
     assert "Review the plan" in check_run.title
 
 
@@ -149,40 +149,34 @@ def test_addresses_that_were_not_kept_are_counted():
 def test_actions_and_deferred_changes_are_counted():
     changes = PlannedChanges(actions=2, deferred=1)
     check_run = shown(State.AWAITING_REVIEW, plan=any_plan(changes=changes))
-    assert check_run.title == "Review the plan: +0 ~0 -0 ±0, 2 actions, 1 deferred"
-    assert "2 provider actions to" in check_run.summary
-
-
-def test_one_output_is_one_output():
-    assert counts(PlannedChanges(outputs=1)) == "+0 ~0 -0 ±0, 1 output"
-    plan = any_plan(changes=PlannedChanges(outputs=1, actions=1))
-    assert "1 output to change, 1 provider action to invoke" in shown(State.AWAITING_REVIEW, plan=plan).summary
+    assert check_run.title == "Review the plan: 2 actions to invoke, 1 deferred"
+    assert "2 actions to invoke" in check_run.summary
 
 
 @pytest.mark.parametrize(
     ("granted", "words"),
     [
-        (("*",), "Anyone with write access to this repository can decide: one Confirm or one Reject is enough."),
+        (("*",), "Anyone with write access to this repository can decide: one Approve or one Reject is enough."),
         (
             ("*", "role:triage"),
-            ("Anyone with write access to this repository, and `role:triage`, can decide: one Confirm"),
+            ("Anyone with write access to this repository, and `role:triage`, can decide: one Approve"),
         ),
-        (("team:sre", "user:ann"), "Only `team:sre` and `user:ann` can decide: one Confirm or one Reject is enough."),
-        ((), "`access_control` allows nobody to decide: one Confirm or one Reject is enough."),
+        (("team:sre", "user:ann"), "Only `team:sre` and `user:ann` can decide: one Approve or one Reject is enough."),
+        ((), "`access_control` allows nobody to decide: one Approve or one Reject is enough."),
     ],
 )
 def test_a_review_says_who_may_decide(granted, words):
     assert words in shown(State.AWAITING_REVIEW, access=Access(review=granted)).summary
 
 
-def test_a_review_by_several_says_how_many_confirmed_and_who():
+def test_a_review_by_several_says_how_many_approved_and_who():
     review = any_review(approvals=(Approval("first", NOW), Approval("second", NOW)))
     check_run = shown(State.AWAITING_REVIEW, review=review, review_rule=ReviewRule(approvals=3))
     assert check_run.title.startswith("Review the plan (2 of 3 approvals): ")
     assert "It has **2 of 3" in check_run.summary
 
 
-def test_a_review_names_who_may_not_confirm():
+def test_a_review_names_who_may_not_approve():
     rule = ReviewRule(exclude_authors=True)
     check_run = shown(State.AWAITING_REVIEW, review_rule=rule, authors=("author", "maintainer"))
     assert "`maintainer` and `author` authored or requested" in check_run.summary
@@ -205,7 +199,7 @@ def test_a_change_with_very_many_authors_is_not_a_list_of_names():
 def test_everybody_who_approved_is_named():
     approvals = (Approval("first", NOW), Approval("second", NOW), Approval("third", NOW))
     review = any_review(approved=True, by="third", at=NOW, approvals=approvals)
-    words = "Confirmed by `first`, `second` and `third` on 2026-03-02 08:00 UTC."
+    words = "Approved by `first`, `second` and `third` on 2026-03-02 08:00 UTC."
     assert words in shown(State.APPROVED, review=review).summary
 
 
@@ -247,7 +241,7 @@ def test_while_a_deployment_runs_that_locked_the_queue_it_says_so_and_its_review
     running, reviewed = shown(State.APPLYING, view), shown(State.AWAITING_REVIEW, view)
     assert "**This deployment locked the queue of this root:** Deployed by hand" in running.summary
     assert running.actions == ()
-    assert [action.button for action in reviewed.actions] == [Button.CONFIRM, Button.REJECT, Button.UNLOCK]
+    assert [action.button for action in reviewed.actions] == [Button.APPROVE, Button.REJECT, Button.UNLOCK]
 
 
 def test_a_forced_deployment_of_a_pull_request_says_so():
@@ -333,7 +327,7 @@ def test_a_manual_deployment_that_locks_can_be_unlocked_where_it_ended():
 def test_an_apply_after_which_a_step_failed_says_so():
     lines = "Apply complete!\ntidegate: THE APPLY SUCCEEDED, BUT A STEP AFTER IT DID NOT: [tell] ended with code 3."
     check_run = shown(State.APPLIED, last_lines=lines)
-    assert check_run.title == "Applied: +2 ~0 -1 ±0; a step after it failed"
+    assert check_run.title == "Applied: 2 to add, 1 to destroy; a step after it failed"
     assert check_run.conclusion is Conclusion.SUCCESS
     assert "a step after it failed:** \\[tell\\] ended with code 3" in check_run.summary
     assert "a step after it" not in shown(State.APPLIED, last_lines="Apply complete!").title
@@ -374,7 +368,7 @@ def test_an_old_check_run_points_to_the_newer_one():
     check_run = render_continued(deployment_in(State.APPLYING), "https://forge.example/runs/2")
     assert (check_run.status, check_run.conclusion) == ("completed", Conclusion.NEUTRAL)
     assert "https://forge.example/runs/2" in check_run.summary
-    assert "Confirmed by `reviewer` on 2026-03-02 08:00 UTC." in check_run.summary
+    assert "Approved by `reviewer` on 2026-03-02 08:00 UTC." in check_run.summary
     assert check_run.actions == ()
 
 

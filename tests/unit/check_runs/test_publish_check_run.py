@@ -189,7 +189,7 @@ def test_of_a_huge_plan_only_the_start_is_read(scenario):
     assert f"{PLAN_START + 1000 - text.count('z'):,} bytes omitted" in text
 
 
-def test_an_altered_plan_text_is_not_shown_and_cannot_be_confirmed(scenario):
+def test_an_altered_plan_text_is_not_shown_and_cannot_be_approved(scenario):
     deployment = scenario.put(deployment_in(State.AWAITING_REVIEW))
     scenario.artifacts.put(deployment.planned.plan.text.key, b"No changes.")
     publish(scenario, deployment)

@@ -53,10 +53,10 @@ from tidegate.roots.rules.nearest import did_you_mean
         ("tidegate lock --all --for=3d --reason a b", Command(Verb.LOCK, scope="*", duration="3d", reason="a b")),
         ("tidegate unlock --stack=prod", Command(Verb.UNLOCK, scope="prod")),
         ("tidegate help deploy please", Command(Verb.HELP)),
-        ("tidegate confirm ABCDEF123456", Command(Verb.CONFIRM, digest="abcdef123456")),
-        (f"tidegate confirm {'a' * 12} -p {'b' * 12}", Command(Verb.CONFIRM, ("b" * 12,), digest="a" * 12)),
-        ("tidegate confirm -p a abcdef123456", Command(Verb.CONFIRM, ("a",), digest="abcdef123456")),
-        ("tidegate confirm", Command(Verb.CONFIRM)),
+        ("tidegate approve ABCDEF123456", Command(Verb.APPROVE, digest="abcdef123456")),
+        (f"tidegate approve {'a' * 12} -p {'b' * 12}", Command(Verb.APPROVE, ("b" * 12,), digest="a" * 12)),
+        ("tidegate approve -p a abcdef123456", Command(Verb.APPROVE, ("a",), digest="abcdef123456")),
+        ("tidegate approve", Command(Verb.APPROVE)),
         ("tidegate Reject -p a", Command(Verb.REJECT, ("a",))),
         ("tidegate cancel", Command(Verb.CANCEL)),
         ("tidegate cancel -p a --apply", Command(Verb.CANCEL, ("a",), interrupts=True)),
@@ -77,9 +77,9 @@ def test_a_command_is_read_like_a_command_line(text, command):
         ("tidegate dance", "`dance` is not a command."),
         ("tidegate terraform apply", "which Tidegate runs for you"),
         ("tidegate import", "which Tidegate runs for you"),
-        ("tidegate approve", "`confirm` confirms a plan that waits for its review"),
-        ("tidegate confirm abc123", "`abc123` is not a plan digest. Use at least 12 characters"),
-        ("tidegate confirm --force", "`confirm` does not accept `--force`."),
+        ("tidegate accept", "`approve` approves a plan that waits for its review"),
+        ("tidegate approve abc123", "`abc123` is not a plan digest. Use at least 12 characters"),
+        ("tidegate approve --force", "`approve` does not accept `--force`."),
         ("tidegate reject abcdef123456", "Unexpected argument `abcdef123456`"),
         ("tidegate reject --apply", "`reject` has no option `--apply`."),
         ("tidegate cancel --aply", "Did you mean `--apply`?"),
@@ -143,8 +143,12 @@ def test_answers_use_the_word_that_the_comment_began_with():
     assert "| `atlantis unlock` |" in help_text("atlantis")
 
 
-def test_who_would_approve_by_a_comment_is_not_led_to_applying():
-    assert "Did you mean" not in read_comment("tidegate approve").reply
+def test_the_earlier_word_for_approving_still_approves():
+    assert read_comment("tidegate confirm ABCDEF123456") == read_comment("tidegate approve abcdef123456")
+
+
+def test_who_would_accept_by_a_comment_is_not_led_to_applying():
+    assert "Did you mean" not in read_comment("tidegate accept").reply
 
 
 def test_nothing_near_is_not_guessed():

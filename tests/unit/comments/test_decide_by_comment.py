@@ -1,4 +1,4 @@
-"""Comments that confirm, reject or cancel, from their words to what comes of them."""
+"""Comments that approve, reject or cancel, from their words to what comes of them."""
 
 from __future__ import annotations
 
@@ -74,38 +74,38 @@ def scenario():
 
 
 @pytest.mark.parametrize("roots", ["", "-p network "])
-def test_the_plan_that_a_comment_names_is_confirmed(scenario, roots):
+def test_the_plan_that_a_comment_names_is_approved(scenario, roots):
     one = scenario.waiting()
-    scenario.say(f"tidegate confirm {roots}{DIGEST[:12].upper()}")
+    scenario.say(f"tidegate approve {roots}{DIGEST[:12].upper()}")
     now = scenario.now(one)
     assert (now.state, now.review.by, now.review.at) == (State.APPROVED, "reviewer", LATER)
-    assert "✅ reviewer confirmed the plan" in scenario.reply
+    assert "✅ reviewer approved the plan" in scenario.reply
 
 
-def test_a_comment_that_names_no_plan_confirms_none_and_is_told_how_to(scenario):
+def test_a_comment_that_names_no_plan_approves_none_and_is_told_how_to(scenario):
     one, other = scenario.waiting(), scenario.waiting("app", "cd" * 32)
-    scenario.say("tidegate confirm")
+    scenario.say("tidegate approve")
     assert {scenario.now(each).state for each in (one, other)} == {State.AWAITING_REVIEW}
-    assert f"`tidegate confirm -p network {DIGEST[:16]}`" in scenario.reply
-    assert f"`tidegate confirm -p app {'cd' * 8}`" in scenario.reply
+    assert f"`tidegate approve -p network {DIGEST[:16]}`" in scenario.reply
+    assert f"`tidegate approve -p app {'cd' * 8}`" in scenario.reply
 
 
-def test_another_plan_than_the_one_that_waits_is_not_confirmed(scenario):
+def test_another_plan_than_the_one_that_waits_is_not_approved(scenario):
     one = scenario.waiting()
-    scenario.say(f"tidegate confirm {'cd' * 8}")
+    scenario.say(f"tidegate approve {'cd' * 8}")
     assert scenario.now(one).state is State.AWAITING_REVIEW
-    assert f"`tidegate confirm -p network {DIGEST[:16]}`" in scenario.reply
+    assert f"`tidegate approve -p network {DIGEST[:16]}`" in scenario.reply
 
 
 @pytest.mark.parametrize("written_at", [EARLIER, ""])
-def test_a_comment_that_was_written_before_the_plan_was_shown_does_not_confirm_it(scenario, written_at):
+def test_a_comment_that_was_written_before_the_plan_was_shown_does_not_approve_it(scenario, written_at):
     one = scenario.waiting(review=any_review(asked_at=NOW))
-    scenario.say(f"tidegate confirm {DIGEST}", written_at=written_at)
+    scenario.say(f"tidegate approve {DIGEST}", written_at=written_at)
     assert scenario.now(one).state is State.AWAITING_REVIEW
     assert "This comment is older than the plan" in scenario.reply
 
 
-@pytest.mark.parametrize("text", [f"tidegate confirm {DIGEST}", "tidegate reject", "tidegate cancel"])
+@pytest.mark.parametrize("text", [f"tidegate approve {DIGEST}", "tidegate reject", "tidegate cancel"])
 def test_whom_no_rule_names_decides_nothing(scenario, text):
     one = scenario.waiting(access=Access(review=("team:sre",)))
     scenario.say(text)
@@ -202,7 +202,7 @@ def test_deployments_of_its_merge_and_of_its_head_are_meant_and_no_others(scenar
     assert (scenario.now(one).state is State.REJECTED) is is_meant
 
 
-@pytest.mark.parametrize("text", ["tidegate confirm", "tidegate reject -p app", "tidegate cancel"])
+@pytest.mark.parametrize("text", ["tidegate approve", "tidegate reject -p app", "tidegate cancel"])
 def test_where_nothing_waits_that_is_said(scenario, text):
     scenario.put(deployment_in(State.APPLIED))
     scenario.say(text)
@@ -216,7 +216,7 @@ def test_a_pull_request_that_the_forge_does_not_have_is_answered(scenario):
 
 
 def test_what_cannot_be_read_is_answered(scenario):
-    scenario.say("tidegate confirm it")
+    scenario.say("tidegate approve it")
     assert "is not a plan digest" in scenario.reply
 
 

@@ -76,7 +76,7 @@ def test_a_plan_whose_commit_was_forced_off_its_branch_can_only_be_rejected(scen
 
 
 @pytest.mark.parametrize("expired", ["the text", "the plan"])
-def test_a_plan_whose_text_has_expired_can_be_confirmed(scenario, expired):
+def test_a_plan_whose_text_has_expired_can_be_approved(scenario, expired):
     scenario.waiting(**({"plan": None} if expired == "the plan" else {}))
     scenario.artifacts.objects.clear()
     assert scenario.decide().done
@@ -99,7 +99,7 @@ def test_an_approval_alone_is_not_audited(scenario):
 def test_one_of_two_approvals_is_shown_and_settles_nothing(scenario):
     scenario.waiting(review_rule=ReviewRule(approvals=2))
     first = scenario.decide(by="first")
-    assert (first.done, first.reason) == (True, "first confirmed the plan. 1 more approval is needed.")
+    assert (first.done, first.reason) == (True, "first approved the plan. 1 more approval is needed.")
     assert scenario.workflows.settled == {}
     assert [approval.by for approval in scenario.event_publisher.announced[-1].review.approvals] == ["first"]
     assert scenario.decide(by="second").done
@@ -107,7 +107,7 @@ def test_one_of_two_approvals_is_shown_and_settles_nothing(scenario):
     assert scenario.workflows.settled["token"]["by"] == "second"
 
 
-def test_two_who_confirm_at_the_same_moment_both_count(scenario):
+def test_two_who_approve_at_the_same_moment_both_count(scenario):
     scenario.waiting(review_rule=ReviewRule(approvals=2))
 
     class ConfirmedMeanwhile:
@@ -197,7 +197,7 @@ def test_an_answer_whose_function_died_is_carried_out_by_the_next_one_that_asks(
     assert scenario.now.state is state
 
 
-def test_only_the_plan_that_was_seen_is_confirmed(scenario):
+def test_only_the_plan_that_was_seen_is_approved(scenario):
     seen = scenario.waiting().planned.plan.file.sha256
     assert not scenario.decide(seen="0" * 64).done
     assert scenario.now.state is State.AWAITING_REVIEW

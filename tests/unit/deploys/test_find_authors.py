@@ -1,4 +1,4 @@
-"""Whose changes a plan holds: not only those of its own deployment, and who may confirm it then."""
+"""Whose changes a plan holds: not only those of its own deployment, and who may approve it then."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_request_of_an_operator_has_the_authors_of_what_it_changes(scenario):
     asked = validated(scenario, trigger=Trigger.MANUAL, requested_by="operator", authors=(), authors_known=False)
     assert authors_of(asked) == Authors(("author",))
     waiting = replace(asked, state=State.AWAITING_REVIEW, review=deployment_in(State.AWAITING_REVIEW).review)
-    assert "so another person must confirm it" in check_click(waiting, Answer.APPROVE, "author", NOW).reason
+    assert "so another person must approve it" in check_click(waiting, Answer.APPROVE, "author", NOW).reason
 
 
 def test_of_a_first_request_nobody_knows_the_authors(scenario):
@@ -105,7 +105,7 @@ def test_where_authors_count_nobody_is_asked_about_them(scenario):
     assert authors_of(validated(scenario, review_rule=ReviewRule())) == Authors(("author",))
 
 
-def test_while_not_all_authors_are_known_one_person_more_must_confirm():
+def test_while_not_all_authors_are_known_one_person_more_must_approve():
     waiting = deployment_in(State.AWAITING_REVIEW, review_rule=EXCLUDING, authors_known=False)
     assert missing_approvals(waiting) == 2
     assert missing_approvals(replace(waiting, commits=replace(waiting.commits, authors_known=True))) == 1

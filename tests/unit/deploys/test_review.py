@@ -39,7 +39,7 @@ def test_the_only_approval_that_is_needed_decides_and_names_who_and_when():
     review = approved.review
     assert (approved.state, review.approved, review.by, review.at) == (State.APPROVED, True, "reviewer", NOW)
     assert (approved.history[-1].by, approved.history[-1].at) == ("reviewer", NOW)
-    assert answer_given(approved, "reviewer") == "reviewer confirmed the plan."
+    assert answer_given(approved, "reviewer") == "reviewer approved the plan."
 
 
 def test_a_rejection_is_an_ending_that_nobody_sees_before_the_audit_topic_does():
@@ -67,16 +67,16 @@ def test_several_approvals_come_from_as_many_people():
     assert (third.review.by, third.review.at) == ("third", LATER)
 
 
-def test_one_rejection_decides_whoever_confirmed_before():
+def test_one_rejection_decides_whoever_approved_before():
     first = decided(waiting(approvals=2), Answer.APPROVE, "first", NOW)
     assert check_click(first, Answer.REJECT, "first", LATER).followup is Followup.DECIDE
     assert decided(first, Answer.REJECT, "first", LATER).outcome.ending.state is State.REJECTED
 
 
 @pytest.mark.parametrize("person", ["maintainer", "Developer"])
-def test_who_made_or_asked_for_the_change_may_not_confirm_it_where_authors_are_excluded(person):
+def test_who_made_or_asked_for_the_change_may_not_approve_it_where_authors_are_excluded(person):
     deployment = waiting(exclude_authors=True, authors=("developer",))
-    assert "so another person must confirm it" in check_click(deployment, Answer.APPROVE, person, NOW).reason
+    assert "so another person must approve it" in check_click(deployment, Answer.APPROVE, person, NOW).reason
     assert check_click(deployment, Answer.REJECT, person, NOW).followup is Followup.DECIDE
     assert check_click(deployment, Answer.APPROVE, "reviewer", NOW).followup is Followup.DECIDE
     assert check_click(waiting(authors=("developer",)), Answer.APPROVE, person, NOW).followup is Followup.DECIDE

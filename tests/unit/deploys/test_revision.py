@@ -47,7 +47,7 @@ def test_what_is_behind_is_superseded_when_its_branch_went_on_to_what_was_deploy
 
 
 @pytest.mark.parametrize("branch", [Comparison.BEHIND, Comparison.DIVERGED, Comparison.HEAD_MISSING])
-def test_a_revision_that_left_its_branch_is_confirmed_first_and_says_all_that_is_wrong(branch):
+def test_a_revision_that_left_its_branch_is_approved_first_and_says_all_that_is_wrong(branch):
     assert "rewritten" in (judged(Comparison.AHEAD, branch=branch).must_review or "")
     both = judged(Comparison.DIVERGED, branch=branch).must_review or ""
     assert "rewritten" in both

@@ -149,7 +149,7 @@ def test_what_was_put_back_into_its_queue_is_not_shown_as_waiting(scenario):
     assert get_slot_wait(scenario.ports, deployment_in(State.QUEUED, slot_since=NOW)) is None
 
 
-def test_a_confirmed_apply_goes_before_plans_and_the_position_says_so(scenario, approved):
+def test_a_approved_apply_goes_before_plans_and_the_position_says_so(scenario, approved):
     plan = replace(deployment_in(State.QUEUED), id="plan")
     scenario.put(plan)
     scenario.places.join(INSTALLATION, "layer", Precedence.SPECULATION)

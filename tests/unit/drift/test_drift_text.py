@@ -23,7 +23,7 @@ def test_an_issue_tells_what_drifted_since_when_and_where_its_log_is():
     text = issue_text(ended(DRIFTED, NONE), PAGE)
     assert text.startswith(marker("nightly"))
     assert "**1 drifted, 1 without drift**" in text
-    assert "| `network` | drifted; to undo it: +0 ~1 -0 ±0 |" in text
+    assert "| `network` | drifted; to undo it: 1 to change |" in text
     assert f"[All schedules]({PAGE}/drift?repository=acme/infra)" in text
     assert f"[Log]({PAGE}/jobs/network-1-speculate-1)" in text
     assert "`db`" not in text

@@ -109,7 +109,7 @@ def test_approvals_here_count_beside_those_of_the_pull_request_but_not_its_autho
     assert missing(forge, merge(TWO, approved_here=here("ben"))) == ()
 
 
-def test_who_confirmed_the_plan_approved_it(forge):
+def test_who_approved_the_plan_approved_it(forge):
     approve(forge, "ann")
     assert missing(forge, merge(TWO, review=any_review(approved=True, approvals=here("ben")))) == ()
 

@@ -188,7 +188,7 @@ def test_a_late_copy_of_an_earlier_attempt_does_nothing_and_what_does_not_wait_i
         waiting.wait()
 
 
-def test_a_confirmed_plan_that_came_back_to_its_gate_is_not_let_through_by_its_requirements(waiting):
+def test_a_approved_plan_that_came_back_to_its_gate_is_not_let_through_by_its_requirements(waiting):
     gate = Gate("plan", NOW)
     waiting.deployments.save(replace(waiting.now, state=State.GATED, gate=gate))
     assert looked_at(waiting.now, MissingBeforeApply(), NOW) == waiting.now

@@ -179,7 +179,7 @@ class TestAfterTooManyFailures:
         scenario.applies("a")
         assert scenario.comes(scenario.coming("b", review_rule=REVIEWED)) == "review"
 
-    def test_who_was_confirmed_meanwhile_goes_back_to_its_gate(self, scenario):
+    def test_who_was_approved_meanwhile_goes_back_to_its_gate(self, scenario):
         (first,) = scenario.applies("a", wave=STOPS_AT_ONCE)
         second = scenario.change(scenario.coming("b", wave=STOPS_AT_ONCE), state=State.APPROVED)
         scenario.finishes(first, State.APPLY_FAILED)

@@ -339,8 +339,8 @@ def gates():
     return GateScenario()
 
 
-def confirmed(gates, dev):
-    """Return a deployment of stack prod that was planned after ``dev`` was deployed, and confirmed."""
+def approved(gates, dev):
+    """Return a deployment of stack prod that was planned after ``dev`` was deployed, and approved."""
     prod = gates.planned()
     review = any_review(approved=True, by="reviewer", at=NOW)
     assert dev.stack in prod.change.waits.apply_after
@@ -348,13 +348,13 @@ def confirmed(gates, dev):
 
 
 def test_an_apply_begins_while_all_that_goes_before_it_is_done(gates):
-    prod = confirmed(gates, gates.member("app", "dev", State.APPLIED))
+    prod = approved(gates, gates.member("app", "dev", State.APPLIED))
     assert begin(gates, prod, "apply").endswith("-apply-1")
 
 
 @pytest.mark.parametrize("state", [State.QUEUED, State.APPLYING, State.APPLY_FAILED, State.REJECTED])
 def test_what_was_run_again_since_the_review_sends_the_apply_back_to_its_gate(gates, state):
-    prod = confirmed(gates, gates.member("app", "dev", State.APPLIED))
+    prod = approved(gates, gates.member("app", "dev", State.APPLIED))
     again = gates.member("app", "dev", state, rerun_of="dev", requested_at=LATER)
     for _ in "once more":
         with pytest.raises(GateShut, match="continues automatically"):
@@ -372,8 +372,8 @@ def test_what_was_run_again_since_the_review_sends_the_apply_back_to_its_gate(ga
     assert gates.now(prod).review is None
 
 
-def test_a_confirmed_plan_is_applied_without_another_look_where_running_again_changed_nothing(gates):
-    prod = confirmed(gates, gates.member("app", "dev", State.APPLIED))
+def test_a_approved_plan_is_applied_without_another_look_where_running_again_changed_nothing(gates):
+    prod = approved(gates, gates.member("app", "dev", State.APPLIED))
     again = gates.member("app", "dev", State.APPLYING, rerun_of="dev", requested_at=LATER)
     with pytest.raises(GateShut):
         begin(gates, prod, "apply")

@@ -140,11 +140,11 @@ def test_a_rejection_in_the_last_moment_stays_a_rejection(scenario):
     assert record(scenario, scenario.put(deployment_in(State.REJECTED)), "review_expired").state is State.REJECTED
 
 
-def test_what_was_confirmed_before_the_time_was_over_is_named(scenario):
+def test_what_was_approved_before_the_time_was_over_is_named(scenario):
     review = any_review(approvals=(Approval("reviewer", NOW),))
     waiting = deployment_in(State.AWAITING_REVIEW, review=review, review_rule=ReviewRule(approvals=2))
     ended = record(scenario, scenario.put(waiting), "review_expired", error="States.Timeout")
-    assert "Confirmed by reviewer" in ended.reason
+    assert "Approved by reviewer" in ended.reason
 
 
 def test_recording_again_changes_nothing_but_is_shown_again(scenario):

@@ -118,7 +118,7 @@ def test_what_is_applying_or_about_to_goes_on_and_that_is_said(scenario, state, 
     assert "but these applies are in progress.**" in scenario.reply
 
 
-def test_what_is_planned_is_not_applied_unseen_nor_confirmed_and_ends_at_its_review(scenario):
+def test_what_is_planned_is_not_applied_unseen_nor_approved_and_ends_at_its_review(scenario):
     let_in(scenario)
     planning = close(scenario)
     assert (planning.state, planning.outcome.withdrawn) == (State.PLANNING, WHY)

@@ -62,7 +62,7 @@ def test_the_whole_passes_and_says_so_too():
 
 def test_the_comment_names_what_is_gone_apart_from_what_is_unchanged_or_deployed():
     text = render_comment(comment_of(planned("a"), gone("b")))
-    assert "1 with changes (+0 ~1 -0 ±0), 1 gone (12 resources stay)" in text
+    assert "1 with changes (1 to change), 1 gone (12 resources stay)" in text
     assert "> * `b`: 12 resources remain." in text
     assert "`b`: the merge removes the root" in text
     assert "Unchanged" not in text

@@ -52,7 +52,7 @@ def test_while_layers_are_planned_it_counts_and_links_their_logs():
 def test_once_all_have_ended_it_says_the_counts():
     found = whole(planned("app", changes=PlannedChanges(add=2, destroy=1, destroyed=("a.b",))), unchanged("db"))
     assert (found.status, found.conclusion) == ("completed", Conclusion.SUCCESS)
-    assert found.title == "1 with changes (+2 ~0 -1 ±0), 1 unchanged"
+    assert found.title == "1 with changes (2 to add, 1 to destroy), 1 unchanged"
     assert "This destroys 1 resource" in found.summary
 
 
@@ -115,7 +115,7 @@ def test_what_is_overtaken_says_by_what():
 @pytest.mark.parametrize(
     ("view", "title", "conclusion"),
     [
-        (planned(), "+0 ~1 -0 ±0", Conclusion.SUCCESS),
+        (planned(), "1 to change", Conclusion.SUCCESS),
         (in_state("network", LayerState.PLANNED), "Planned", Conclusion.SUCCESS),
         (unchanged(), "Nothing to change", Conclusion.SUCCESS),
         (failed(), "The plan failed", Conclusion.FAILURE),
@@ -161,14 +161,14 @@ def test_what_is_left_out_on_purpose_is_said_and_holds_up_nothing():
     assert (found.title, found.conclusion) == ("Nothing is planned automatically", Conclusion.SUCCESS)
     assert "autoplan: false" in found.summary
     found = whole(planned("app"), notes="db: It changed.")
-    assert (found.title, found.conclusion) == ("1 with changes (+0 ~1 -0 ±0)", Conclusion.SUCCESS)
+    assert (found.title, found.conclusion) == ("1 with changes (1 to change)", Conclusion.SUCCESS)
     assert "### Not planned\n\n* db: It changed" in found.summary
 
 
 def test_what_cannot_be_planned_beside_others_holds_up_the_merge_and_hides_none_of_them():
     found = whole(planned("app"), notice="live/my app: its name cannot be used.")
     assert (found.title, found.conclusion) == (
-        "1 with changes (+0 ~1 -0 ±0); some roots could not be planned",
+        "1 with changes (1 to change); some roots could not be planned",
         Conclusion.FAILURE,
     )
     assert "its name cannot be used" in found.summary
@@ -231,8 +231,8 @@ def test_a_verdict_tells_what_is_worst_of_it(views, fields, blocking, fault, kin
 
 def test_roots_of_several_stacks_say_of_which_they_are():
     found = whole(planned("app", stack="dev"), planned("app", stack="prod"))
-    assert "| Root | Stack | Plan | |\n|---|---|---|---|\n| `app` | `dev` | +0" in found.summary
-    assert "| Root | Plan | |\n|---|---|---|\n| `app` | +0" in whole(planned("app", stack="dev")).summary
+    assert "| Root | Stack | Plan | |\n|---|---|---|---|\n| `app` | `dev` | 1 to change" in found.summary
+    assert "| Root | Plan | |\n|---|---|---|\n| `app` | 1 to change" in whole(planned("app", stack="dev")).summary
 
 
 def test_several_reasons_for_a_refusal_are_a_list():

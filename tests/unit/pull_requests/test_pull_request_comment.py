@@ -39,7 +39,10 @@ DESTROYING = PlannedChanges(add=2, destroy=1, replace=1, destroyed=("aws_sqs_que
 
 def test_one_line_of_counts_comes_first():
     text = render_comment(comment_of(planned("a", changes=DESTROYING), planned("b"), unchanged("c"), failed("d")))
-    assert text.split("\n")[3] == "**4 roots**: 1 failed, 2 with changes (+2 ~1 -1 ±1), 1 unchanged."
+    assert (
+        text.split("\n")[3]
+        == "**4 roots**: 1 failed, 2 with changes (2 to add, 1 to change, 1 to destroy, 1 to replace), 1 unchanged."
+    )
 
 
 def test_failures_come_first_then_what_destroys_then_the_plans():
@@ -74,7 +77,7 @@ def test_plans_of_one_kind_stand_in_the_order_in_which_they_are_deployed():
         planned("z", stack="staging"),
     ]
     text = render_comment(comment_of(*views, stack="prod"))
-    places = [text.index(f"<code>{each}</code>: +") for each in ("b/network", "a/app", "a/extra")]
+    places = [text.index(f"<code>{each}</code>: 1") for each in ("b/network", "a/app", "a/extra")]
     assert places == sorted(places)
     order = [each.root.name for each in by_importance(each.layer for each in views)]
     assert order == ["z", "b/network", "a/app", "a/extra"]
@@ -114,7 +117,7 @@ def test_several_reasons_are_a_list_that_says_what_is_missing():
 
 def test_a_plan_is_folded_and_coloured_as_a_diff():
     text = render_comment(comment_of(planned("a"), planned("b")))
-    assert "<details><summary><code>a</code>: +0 ~1 -0 ±0</summary>" in text
+    assert "<details><summary><code>a</code>: 1 to change</summary>" in text
     assert '!   resource "aws_sqs_queue" "jobs" {' in text
 
 

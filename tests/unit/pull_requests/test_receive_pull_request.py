@@ -421,7 +421,7 @@ class TestMergeQueues:
         delivery = scenario.delivery("merge_group", sha=self.QUEUED)
         for _ in range(2):
             assert "acme/infra#5" in receive_pull_request(scenario.ports, delivery)
-        assert scenario.checks == [(HEAD, BEGINS), (self.QUEUED, "1 with changes (+0 ~0 -0 ±0)")]
+        assert scenario.checks == [(HEAD, BEGINS), (self.QUEUED, "1 with changes (nothing to change)")]
         assert scenario.record.queued == self.QUEUED
 
     def test_a_pull_request_that_nobody_told_of_is_planned_then(self, scenario):

@@ -21,7 +21,7 @@ from tidegate.requests.answer_button import ButtonClick, answer_button
 from tidegate.vcs.rules.check_run import Button
 
 LATER = utc("2026-03-02T10:00")
-ANSWERS = {Button.CONFIRM: Answer.APPROVE, Button.REJECT: Answer.REJECT}
+ANSWERS = {Button.APPROVE: Answer.APPROVE, Button.REJECT: Answer.REJECT}
 
 
 class PressedScenario(Scenario):
@@ -47,7 +47,7 @@ class PressedScenario(Scenario):
             shown = Shown(Standing(1, lock=lock), NOW, asked=True)
             self.boards.write(self.deployment.queue, {self.deployment.id: shown}, ())
 
-    def click(self, identifier=Button.CONFIRM, by="reviewer", at=LATER, deployments=None, **fields):
+    def click(self, identifier=Button.APPROVE, by="reviewer", at=LATER, deployments=None, **fields):
         click = ButtonClick(
             repository=self.deployment.repository,
             check_run=1,

@@ -21,7 +21,7 @@ from tidegate.vcs.rules.check_run import Button, Conclusion
 
 @pytest.mark.parametrize(
     ("button", "state", "approved"),
-    [(Button.CONFIRM, State.APPROVED, True), (Button.REJECT, State.REJECTED, False)],
+    [(Button.APPROVE, State.APPROVED, True), (Button.REJECT, State.REJECTED, False)],
 )
 def test_a_press_decides_settles_and_is_announced(button, state, approved):
     scenario = PressedScenario()
@@ -33,18 +33,24 @@ def test_a_press_decides_settles_and_is_announced(button, state, approved):
     assert scenario.states() == [state]
 
 
-def test_one_confirmation_of_two_is_shown_and_the_second_decides():
+def test_a_check_run_that_still_shows_the_earlier_button_is_decided_by_it():
+    scenario = PressedScenario()
+    assert scenario.click("Confirm") == "decided"
+    assert scenario.now.state is State.APPROVED
+
+
+def test_one_approval_of_two_is_shown_and_the_second_decides():
     scenario = PressedScenario(review_rule=ReviewRule(approvals=2))
     scenario.click()
     scenario.publish()
-    assert "Confirmed so far by `reviewer`" in scenario.shown.summary
+    assert "Approved so far by `reviewer`" in scenario.shown.summary
     assert scenario.workflows.settled == {}
     scenario.click(by="maintainer", at=NOW)
     assert scenario.now.state is State.APPROVED
     assert scenario.now.review.approvals == (Approval("reviewer", LATER), Approval("maintainer", NOW))
 
 
-def test_an_author_who_may_not_confirm_hears_why_and_the_buttons_stay():
+def test_an_author_who_may_not_approve_hears_why_and_the_buttons_stay():
     scenario = PressedScenario(review_rule=ReviewRule(exclude_authors=True), authors=("reviewer",))
     assert scenario.click().startswith("refused")
     assert "reviewer authored or requested this change" in scenario.shown.summary
@@ -71,7 +77,7 @@ def test_a_press_that_died_after_saving_is_settled_though_a_newer_check_run_was_
     scenario.publish()
     assert scenario.click(button) == "decided"
     assert scenario.workflows.settled == {
-        "token": {"approved": button is Button.CONFIRM, "by": "reviewer", "at": timestamp_text(LATER)}
+        "token": {"approved": button is Button.APPROVE, "by": "reviewer", "at": timestamp_text(LATER)}
     }
 
 
@@ -97,12 +103,12 @@ def test_a_press_that_died_after_saving_is_settled_though_a_refused_press_overla
 @pytest.mark.parametrize("by", ["reviewer", "maintainer"])
 def test_a_second_press_has_no_effect_and_hears_who_decided(by):
     scenario = PressedScenario()
-    scenario.click(Button.CONFIRM)
+    scenario.click(Button.APPROVE)
     before = scenario.now
     scenario.click(Button.REJECT, by=by, at=utc("2026-03-02T11:00"))
     assert scenario.now == before
     assert len(scenario.workflows.settled) == 1
-    assert "reviewer already confirmed this plan" in scenario.shown.summary
+    assert "reviewer already approved this plan" in scenario.shown.summary
     assert (scenario.shown.status, scenario.shown.conclusion, scenario.shown.actions) == (
         "completed",
         Conclusion.NEUTRAL,
@@ -113,27 +119,27 @@ def test_a_second_press_has_no_effect_and_hears_who_decided(by):
 
 def test_the_loser_of_a_race_hears_who_decided_also_once_a_newer_check_run_goes_on():
     scenario = PressedScenario()
-    scenario.click(Button.CONFIRM)
+    scenario.click(Button.APPROVE)
     scenario.publish()
     assert scenario.click(Button.REJECT, by="maintainer") == "refused: outdated"
-    assert "reviewer already confirmed this plan on 2026" in scenario.shown.summary
+    assert "reviewer already approved this plan on 2026" in scenario.shown.summary
     assert "https://github.com/acme/infra/runs/2" in scenario.shown.summary
     assert scenario.now.state is State.APPROVED
 
 
 def test_an_old_check_run_that_is_told_to_go_on_says_who_decided():
     scenario = PressedScenario()
-    scenario.click(Button.CONFIRM)
+    scenario.click(Button.APPROVE)
     scenario.click(Button.REJECT, by="maintainer")
     scenario.publish()
     assert scenario.shown.title == "Continued in a newer check"
-    assert "Confirmed by `reviewer` on 2026-03-02 10:00 UTC." in scenario.shown.summary
+    assert "Approved by `reviewer` on 2026-03-02 10:00 UTC." in scenario.shown.summary
 
 
 def test_a_press_after_a_rejection_hears_of_it():
     scenario = PressedScenario()
     scenario.click(Button.REJECT)
-    scenario.click(Button.CONFIRM, by="maintainer")
+    scenario.click(Button.APPROVE, by="maintainer")
     assert "reviewer already rejected this plan" in scenario.shown.summary
     assert scenario.shown.conclusion is Conclusion.CANCELLED
 
@@ -146,7 +152,7 @@ def test_many_presses_at_once_have_one_effect():
 
     def click(number):
         start.wait()
-        return scenario.click(Button.CONFIRM if number % 2 else Button.REJECT, by=people[number])
+        return scenario.click(Button.APPROVE if number % 2 else Button.REJECT, by=people[number])
 
     with ThreadPoolExecutor(len(people)) as pool:
         answers = list(pool.map(click, range(len(people))))
@@ -183,10 +189,10 @@ def test_who_decides_is_whom_access_control_lets_decide(by, answer):
     assert scenario.click(by=by).startswith(answer)
 
 
-def test_a_plan_whose_text_was_altered_since_it_was_shown_cannot_be_confirmed():
+def test_a_plan_whose_text_was_altered_since_it_was_shown_cannot_be_approved():
     scenario = PressedScenario()
     scenario.artifacts.put(scenario.deployment.planned.plan.text.key, b"No changes.")
-    assert "was modified after" in scenario.click(Button.CONFIRM)
+    assert "was modified after" in scenario.click(Button.APPROVE)
     assert scenario.now == scenario.deployment
     assert "No changes." not in scenario.shown.text
     assert [action.button for action in scenario.shown.actions] == [Button.REJECT]
@@ -213,7 +219,7 @@ def test_a_button_of_an_outdated_check_run_points_to_the_newest():
 def test_an_old_button_does_not_decide_a_review_that_waits_on_a_newer_check_run():
     scenario = PressedScenario()
     scenario.check_runs.remember(replace(scenario.check_runs.published(scenario.deployment.id), id=2))
-    assert scenario.click(Button.CONFIRM) == "refused: outdated"
+    assert scenario.click(Button.APPROVE) == "refused: outdated"
     assert scenario.now.state is State.AWAITING_REVIEW
     assert "This check is outdated" in scenario.shown.summary
 

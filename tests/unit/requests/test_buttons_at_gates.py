@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.builders import NOW
 from tests.unit.requests.buttons import GateScenario, PressedScenario
 from tidegate.deploys.rules.state import State
 from tidegate.rules.access import Access
@@ -43,6 +44,20 @@ def test_approve_is_for_whom_the_root_requires_and_reject_for_who_may_decide():
     assert "outsider is not among them" in scenario.click(Button.APPROVE, "outsider")
     assert scenario.click(Button.APPROVE) == "approved"
     assert "continues automatically" in scenario.click(Button.REJECT)
+
+
+def test_an_approval_of_requirements_delivered_once_more_settles_again_also_when_it_waits_no_more():
+    scenario = PressedScenario(State.AWAITING_REQUIREMENTS, requested_by="author")
+    scenario.forge.came_with[scenario.deployment.revision.sha] = ()
+    scenario.click(Button.APPROVE)
+    scenario.deployments.save(scenario.now.moved(State.APPROVED, NOW))
+    assert scenario.click(Button.APPROVE) == "approved"
+
+
+def test_an_approval_of_requirements_on_an_outdated_check_run_is_sent_to_the_newer_one():
+    scenario = PressedScenario(State.AWAITING_REQUIREMENTS)
+    scenario.check_runs.remember(replace(scenario.check_runs.published(scenario.deployment.id), id=2))
+    assert scenario.click(Button.APPROVE) == "refused: outdated"
 
 
 def test_the_same_rejection_delivered_once_more_has_an_effect_also_when_it_is_rejected_by_then():

@@ -175,7 +175,7 @@ def test_a_press_of_our_button_is_accepted_with_the_few_fields_that_are_used():
         "external_id": "network-bbbbbbb-0123456789ab",
         "name": "tidegate/deploy: network",
         "head_sha": AFTER,
-        "identifier": "Confirm",
+        "identifier": "Approve",
         "sender": "octocat",
     }
     assert read_event("check_run", PRESS) == Accepted("check_run", fields)

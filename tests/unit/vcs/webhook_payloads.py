@@ -19,7 +19,7 @@ PUSH = {
 }
 PRESS = {
     "action": "requested_action",
-    "requested_action": {"identifier": "Confirm"},
+    "requested_action": {"identifier": "Approve"},
     "check_run": {
         "id": 128620228,
         "external_id": "network-bbbbbbb-0123456789ab",

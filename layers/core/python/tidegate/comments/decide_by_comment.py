@@ -1,4 +1,4 @@
-"""Confirm, reject or cancel a pull request's deployments by a comment, as buttons do.
+"""Approve, reject or cancel a pull request's deployments by a comment, as buttons do.
 
 A repeated comment is harmless.
 """
@@ -26,7 +26,7 @@ from tidegate.rules.decision import Decision
 from tidegate.texts.markdown import prose
 from tidegate.vcs.conclude import conclude, is_concluded
 
-_SIGNS = {Verb.CONFIRM: "✅", Verb.REJECT: "🚫", Verb.CANCEL: "🛑"}
+_SIGNS = {Verb.APPROVE: "✅", Verb.REJECT: "🚫", Verb.CANCEL: "🛑"}
 
 
 def decide_by_comment(ports: Ports, delivery: Delivery) -> str:
@@ -83,7 +83,7 @@ def _decided(ports: Ports, each: Deployment, comment: Comment, command: Command,
     match command.verb:
         case Verb.CANCEL:
             return cancel_deployment(ports, each.id, by, at, is_apply=command.interrupts)
-        case Verb.CONFIRM:
+        case Verb.APPROVE:
             early, seen = (
                 written_too_early(each, comment.written_at),
                 each.planned.plan.file.sha256 if each.planned.plan else "",

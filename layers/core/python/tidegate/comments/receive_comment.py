@@ -285,7 +285,7 @@ def _lock_changed(ports: Ports, comment: Comment, command: Command, name: str, p
 
 #: Carries out the other verbs. The function for buttons also decides reviews by comments.
 _OTHERS: Mapping[Verb, Callable[[Ports, Comment, Command], DeliveryOutcome]] = {
-    Verb.CONFIRM: dispatch_comment,
+    Verb.APPROVE: dispatch_comment,
     Verb.REJECT: dispatch_comment,
     Verb.PLAN: plan_by_comment,
     Verb.APPLY: apply_pull_request,

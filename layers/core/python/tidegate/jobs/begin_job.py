@@ -173,7 +173,7 @@ def _passed(ports: Ports, deployment: Deployment, at: datetime) -> Deployment:
     if deployment.state is not State.APPROVED:
         raise WrongState(deployment.id, deployment.state, "an apply")
     if deployment.planned.plan is not None and is_blocked(ports, deployment):
-        why = "A dependency was re-run after this plan was confirmed."
+        why = "A dependency was re-run after this plan was approved."
         gated = replace(deployment.moved(State.GATED, at, why), gate=Gate(deployment.planned.plan.job, at))
         ports.event_publisher.changed(ports.deployments.save(gated))
         raise GateShut(deployment.id)

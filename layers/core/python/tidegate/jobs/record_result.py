@@ -94,5 +94,5 @@ def _expired(deployment: Deployment) -> str:
         return f"The decision by {review.by} came after the review had expired."
     if review is not None and review.approvals:
         given = ", ".join(approval.by for approval in review.approvals)
-        return f"Confirmed by {given}. Missing approvals: {missing_approvals(deployment)}."
+        return f"Approved by {given}. Missing approvals: {missing_approvals(deployment)}."
     return ""

@@ -6,7 +6,7 @@ Every refusal is shown on the check run.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from tidegate.config_updates.answer_entry_button import answer_entry_button
@@ -28,15 +28,17 @@ from tidegate.rules.access import Action
 from tidegate.rules.errors import NotFound
 from tidegate.vcs.rules.check_run import Button
 
+#: What the button ``Approve`` was before: check runs that wait may still show it.
+_RENAMED = {"Confirm": Button.APPROVE}
 #: Actions of buttons.
 _ACTIONS = {
-    Button.CONFIRM: Action.REVIEW,
+    Button.APPROVE: Action.REVIEW,
     Button.REJECT: Action.REVIEW,
     Button.RETRY: Action.APPLY,
     Button.UNLOCK: Action.UNLOCK,
     Button.CANCEL: Action.REVIEW,
 }
-_ANSWERS: Mapping[str, Answer] = {Button.CONFIRM: Answer.APPROVE, Button.REJECT: Answer.REJECT}
+_ANSWERS: Mapping[str, Answer] = {Button.APPROVE: Answer.APPROVE, Button.REJECT: Answer.REJECT}
 _GATE_ANSWERS: Mapping[str, GateAnswer] = {
     Button.RETRY: GateAnswer.RETRY,
     Button.REJECT: GateAnswer.REJECT,
@@ -63,6 +65,7 @@ def answer_button(ports: Ports, click: ButtonClick) -> str:
     """Do the button's action, or refuse. Return the result, in a few words, for the log."""
     if click.name == CHECK_RUN and (entry := entry_of(click.external_id)):
         return answer_entry_button(ports, click.repository, entry, click.identifier, click.by)
+    click = replace(click, identifier=_RENAMED.get(click.identifier, click.identifier))
     deployment = _deployment(ports, click)
     if deployment is None:
         return _refuse_foreign(ports, click)
@@ -76,7 +79,7 @@ def answer_button(ports: Ports, click: ButtonClick) -> str:
 
 def _answer(ports: Ports, click: ButtonClick, deployment: Deployment) -> str:
     """Do the action of a button on the deployment's newest check run, if it exists and the person may."""
-    if click.identifier == Button.APPROVE:  # Whose approval is required is checked when it is given.
+    if _is_of_requirements(click, deployment):  # Whose approval is required is checked when it is given.
         return _decide_gate(ports, click, deployment)
     if click.identifier not in _ACTIONS:
         return _refuse(ports, deployment, f"Unknown button {click.identifier!r}.")
@@ -152,11 +155,17 @@ def _refuse_foreign(ports: Ports, click: ButtonClick) -> str:
 def _why_outdated(click: ButtonClick, deployment: Deployment) -> str:
     """Return why a button on an outdated check run has no effect: who decided before, if a review was decided."""
     answer = _ANSWERS.get(click.identifier)
-    if answer is not None and deployment.review is not None:
+    if answer is not None and deployment.review is not None and not _is_of_requirements(click, deployment):
         verdict = check_click(deployment, answer, click.by, click.at)
         if verdict.followup is Followup.REFUSE:
             return verdict.reason
     return "This check is outdated. Use the newer one."
+
+
+def _is_of_requirements(click: ButtonClick, deployment: Deployment) -> bool:
+    """Tell whether an approval is for the deployment's requirements, also if it is delivered again."""
+    given = any((each.by, each.at) == (click.by, click.at) for each in deployment.requirements.approved_here)
+    return click.identifier == Button.APPROVE and (given or deployment.state is State.AWAITING_REQUIREMENTS)
 
 
 def _is_at_gate(deployment: Deployment) -> bool:

@@ -139,7 +139,7 @@ class DeploymentBrief(Shown):
 
 
 class ApprovalModel(Shown):
-    """One person's confirmation."""
+    """One person's approval."""
 
     by: str
     at: Timestamp

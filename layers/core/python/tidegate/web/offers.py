@@ -23,9 +23,9 @@ _NOT = Decision(False, "")
 
 @dataclass(frozen=True, slots=True)
 class ReviewOffer:
-    """An open review: who may not confirm, until when it waits, and how many people it needs."""
+    """An open review: who may not approve, until when it waits, and how many people it needs."""
 
-    confirm: Decision
+    approve: Decision
     expires: datetime
     excluded: tuple[str, ...]
     needed: int
@@ -82,6 +82,6 @@ def _review(deployment: Deployment, login: str) -> ReviewOffer | None:
     if deployment.review is None:
         return None
     verdict = check_click(deployment, Answer.APPROVE, login, LONG_AGO)
-    confirm = Decision(verdict.followup is not Followup.REFUSE, verdict.reason)
+    approve = Decision(verdict.followup is not Followup.REFUSE, verdict.reason)
     until = expires_at(deployment.review)
-    return ReviewOffer(confirm, until, excluded(deployment), needed_approvals(deployment))
+    return ReviewOffer(approve, until, excluded(deployment), needed_approvals(deployment))

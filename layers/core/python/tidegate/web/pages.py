@@ -48,7 +48,7 @@ from tidegate.web.static_files import static_file
 LISTED = 30
 #: Messages about completed actions; other values in the URL show nothing.
 NOTICES = {
-    "approve": "Your confirmation is recorded.",
+    "approve": "Your approval is recorded.",
     "reject": "You rejected this plan.",
     "retried": "The failed deployments run again.",
     "gate-rejected": "You rejected this deployment.",

@@ -23,6 +23,7 @@ from tidegate.deploys.rules.review import moment
 from tidegate.deploys.rules.speculative_plan import LayerState
 from tidegate.deploys.rules.state import State, is_final
 from tidegate.deploys.texts.advice import NEWER_REVISION, REPLACED, REPLACED_SENTENCE
+from tidegate.plans.rules.counts import each_count
 from tidegate.pull_requests.rules.record import PullRequestRecord, PullRequestState, VerdictKind
 from tidegate.roots.rules.query_words import MAXIMUM_LENGTH
 from tidegate.rules.timestamp import timestamp_text
@@ -148,6 +149,7 @@ class Rendering:
             progress=progress,
             in_path=in_path,
             anchor=anchor,
+            each_count=each_count,
         )
 
     def page(self, template: str, status: HTTPStatus = HTTPStatus.OK, **values: Any) -> Response[str]:

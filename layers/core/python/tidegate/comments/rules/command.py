@@ -10,7 +10,7 @@
     tidegate destroy -p ROOT...
     tidegate lock [-p ROOT | --stack STACK | --all] [--for 2h] [--reason TEXT]
     tidegate unlock [-p ROOT | --stack STACK | --all]
-    tidegate confirm [-p ROOT]... DIGEST
+    tidegate approve [-p ROOT]... DIGEST
     tidegate reject [-p ROOT]...
     tidegate cancel [-p ROOT]... [--apply]
     tidegate help
@@ -45,12 +45,14 @@ _INTERRUPT = "--apply"
 _ENGINE_WORDS = frozenset({"init", "import", "state", "taint", "validate", "refresh"})
 _ENGINES = frozenset({"terraform", "tofu", "opentofu"})
 #: Words that people might use to approve, and the right command for each.
-_REVIEW_HINT = "`confirm` confirms a plan that waits for its review, and `reject` rejects it."
+_REVIEW_HINT = "`approve` approves a plan that waits for its review, and `reject` rejects it."
 _POLICY_HINT = "A comment cannot override a policy set: its owners must approve the newest commit in a review."
 _INSTEAD = {
-    **dict.fromkeys(("approve", "accept"), _REVIEW_HINT),
+    "accept": _REVIEW_HINT,
     **dict.fromkeys(("approve_policies", "approve-policies"), _POLICY_HINT),
 }
+#: What commands were before: check runs that wait still show them.
+_RENAMED = {"confirm": "approve"}
 #: Separates a tag query from the engine's options, unless it is quoted.
 _SEPARATOR = re.compile(r"""'(?:[^'\\]|\\.?)*+'?|"(?:[^"\\]|\\.?)*+"?|(?<!\S)--(?!\S)""")
 #: Ends a tag query.
@@ -70,7 +72,7 @@ class Verb(StrEnum):
     DESTROY = "destroy"
     LOCK = "lock"
     UNLOCK = "unlock"
-    CONFIRM = "confirm"
+    APPROVE = "approve"
     REJECT = "reject"
     CANCEL = "cancel"
     HELP = "help"
@@ -83,7 +85,7 @@ _FLAGS: dict[Verb, tuple[str, ...]] = {
     Verb.DESTROY: _ROOT,
     Verb.LOCK: (*_ROOT, *_STACK, *_ALL, *_FOR, "--reason"),
     Verb.UNLOCK: (*_ROOT, *_STACK, *_ALL),
-    Verb.CONFIRM: _ROOT,
+    Verb.APPROVE: _ROOT,
     Verb.REJECT: _ROOT,
     Verb.CANCEL: (*_ROOT, _INTERRUPT),
     Verb.HELP: (),
@@ -97,7 +99,7 @@ _FORCELESS = {
     Verb.DESTROY: "A destroy plan always needs a review.",
     Verb.LOCK: "An existing lock stays until somebody unlocks it.",
     Verb.UNLOCK: "Anyone with write access to this repository can unlock.",
-    Verb.CONFIRM: "An operator can override requirements on the deployment's page.",
+    Verb.APPROVE: "An operator can override requirements on the deployment's page.",
     Verb.REJECT: "Anyone who may review a plan can reject it.",
     Verb.CANCEL: "To interrupt an apply, write `--apply`.",
 }
@@ -109,7 +111,7 @@ class Command:
 
     A ``plan`` or ``deploy`` may name directories beside the roots, or have a tag ``query`` instead, which is valid;
     ``options`` are the engine's, not validated; ``reason`` is that of a ``lock``, ``duration`` how long it lasts, and
-    ``scope`` the stack, or ``*`` for all roots, to lock or unlock. ``digest`` is the prefix of the confirmed plan's
+    ``scope`` the stack, or ``*`` for all roots, to lock or unlock. ``digest`` is the prefix of the approved plan's
     SHA-256; ``interrupts`` tells that an apply is cancelled, too.
     """
 
@@ -169,7 +171,7 @@ def _command(text: str, prefix: str) -> Command:
             return _deploy(rest.strip(), prefix)
         case Verb.LOCK:
             return _lock(rest, prefix)
-        case Verb.CONFIRM | Verb.CANCEL:
+        case Verb.APPROVE | Verb.CANCEL:
             return _decision(_words(rest), verb, prefix)
         case _:
             return _flags(_words(rest), verb, prefix)
@@ -207,7 +209,7 @@ def _lock(rest: str, prefix: str) -> Command:
 
 
 def _decision(words: Sequence[str], verb: Verb, prefix: str) -> Command:
-    """Parse the rest of ``confirm``, with a plan's digest, or ``cancel``, with ``--apply``."""
+    """Parse the rest of ``approve``, with a plan's digest, or ``cancel``, with ``--apply``."""
     found = (at for at, word in enumerate(words) if _decides(verb, word) and words[max(at - 1, 0)] not in _ROOT)
     at = next(found, None)
     if at is None:
@@ -287,7 +289,7 @@ def _few(names: Sequence[str], what: str) -> tuple[str, ...]:
 
 
 def _verb(word: str, prefix: str) -> Verb:
-    lowered = word.lower()
+    lowered = _RENAMED.get(word.lower(), word.lower())
     if lowered in {"-h", "--help"}:
         return Verb.HELP
     if lowered in set(Verb):
@@ -301,7 +303,7 @@ def _verb(word: str, prefix: str) -> Verb:
 def _engine_hint(word: str, prefix: str) -> str:
     return (
         f"{code(word, 60)} is a command of Terraform or OpenTofu, which Tidegate runs for you. `{prefix} deploy` "
-        "plans, shows the plan for review, and applies exactly that plan once it is confirmed."
+        "plans, shows the plan for review, and applies exactly that plan once it is approved."
     )
 
 
@@ -326,10 +328,10 @@ def _unknown(word: str, verb: Verb, prefix: str) -> _RefusalError:
         near = did_you_mean(word, flags)
         after = f"Options for the engine go after `--`: `{prefix} plan -- OPTION`." if verb is Verb.PLAN else ""
         return _RefusalError(_sentences(f"`{verb}` has no option {code(word, 60)}.", near, after))
-    if verb is Verb.CONFIRM:
+    if verb is Verb.APPROVE:
         return _RefusalError(
             f"{code(word, 60)} is not a plan digest. Use at least 12 characters of the plan's SHA-256. "
-            f"{code(f'{prefix} confirm')} lists the plans that wait."
+            f"{code(f'{prefix} approve')} lists the plans that wait."
         )
     return _RefusalError(
         f"Unexpected argument {code(word, 60)}. Name a root with `-p`, such as "

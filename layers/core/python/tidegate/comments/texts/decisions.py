@@ -12,14 +12,14 @@ from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.gate import WAITING
 from tidegate.deploys.rules.requirements_gate import waits
 from tidegate.deploys.rules.state import State
-from tidegate.deploys.texts.commands import SHOWN_DIGEST, confirm_command
+from tidegate.deploys.texts.commands import SHOWN_DIGEST, approve_command
 from tidegate.texts.markdown import code
 from tidegate.texts.sentences import listed
 
 #: Deployments that a reply names, and roots.
 _NAMED = 20
 _WAITS_FOR = {
-    Verb.CONFIRM: "No plan waits for a review here",
+    Verb.APPROVE: "No plan waits for a review here",
     Verb.REJECT: "No deployment here waits for a review, its requirements, or other deployments",
     Verb.CANCEL: "No deployment here is waiting, planning or applying",
 }
@@ -35,7 +35,7 @@ class Unclear:
 def meant(command: Command, deployments: Sequence[Deployment], prefix: str) -> Sequence[Deployment] | Unclear:
     """Return which of a pull request's deployments a command means.
 
-    To confirm a plan, the command has the prefix of its SHA-256. To reject one of several, it names the root.
+    To approve a plan, the command has the prefix of its SHA-256. To reject one of several, it names the root.
     Cancelling without a root means all.
     """
     named = [each for each in deployments if not command.roots or each.root.name in command.roots]
@@ -43,14 +43,14 @@ def meant(command: Command, deployments: Sequence[Deployment], prefix: str) -> S
     if not found:
         of = f" of {listed([code(root) for root in command.roots], _NAMED)}" if command.roots else ""
         return Unclear(f"**Nothing was done.** {_WAITS_FOR[command.verb]}{of}.")
-    if command.verb is Verb.CONFIRM:
-        return _confirmed(command, found, prefix)
+    if command.verb is Verb.APPROVE:
+        return _approved(command, found, prefix)
     if command.verb is Verb.REJECT and not command.roots and found[1:]:
         return Unclear(_which("Several deployments wait. Choose the one to reject", found, command.verb, prefix))
     return found
 
 
-def _confirmed(command: Command, found: Sequence[Deployment], prefix: str) -> Sequence[Deployment] | Unclear:
+def _approved(command: Command, found: Sequence[Deployment], prefix: str) -> Sequence[Deployment] | Unclear:
     if not command.digest:
         return Unclear(_which("Choose the plan that you have reviewed", found, command.verb, prefix))
     exact = [each for each in found if each.planned.plan and each.planned.plan.file.sha256.startswith(command.digest)]
@@ -61,7 +61,7 @@ def _confirmed(command: Command, found: Sequence[Deployment], prefix: str) -> Se
 
 
 def written_too_early(deployment: Deployment, written_at: datetime | None) -> str:
-    """Return why a comment does not confirm the plan that a deployment waits with, empty if it does.
+    """Return why a comment does not approve the plan that a deployment waits with, empty if it does.
 
     A comment that was written before the plan was shown, or nobody knows when (None), is about another one.
     """
@@ -74,7 +74,7 @@ def written_too_early(deployment: Deployment, written_at: datetime | None) -> st
 def _may_be(verb: Verb, deployment: Deployment) -> bool:
     if verb is Verb.CANCEL:
         return can_be_cancelled(deployment)
-    if verb is Verb.CONFIRM:
+    if verb is Verb.APPROVE:
         return deployment.state is State.AWAITING_REVIEW
     return deployment.state in {State.AWAITING_REVIEW, *WAITING} or waits(deployment)
 
@@ -87,6 +87,6 @@ def _which(why: str, found: Sequence[Deployment], verb: Verb, prefix: str) -> st
 
 
 def _command(deployment: Deployment, verb: Verb, prefix: str) -> str:
-    if verb is Verb.CONFIRM:
-        return code(confirm_command(deployment, prefix))
+    if verb is Verb.APPROVE:
+        return code(approve_command(deployment, prefix))
     return code(f"{prefix} {verb} -p {deployment.root.name}")

@@ -12,7 +12,7 @@ def usage(prefix: str = "tidegate") -> str:
         f"{prefix} destroy -p ROOT...\n"
         f"{prefix} lock [-p ROOT | --stack STACK | --all] [--for 2h] [--reason TEXT]\n"
         f"{prefix} unlock [-p ROOT | --stack STACK | --all]\n"
-        f"{prefix} confirm [-p ROOT]... DIGEST\n{prefix} reject [-p ROOT]...\n{prefix} cancel [-p ROOT]... [--apply]\n"
+        f"{prefix} approve [-p ROOT]... DIGEST\n{prefix} reject [-p ROOT]...\n{prefix} cancel [-p ROOT]... [--apply]\n"
         f"{prefix} help\n```\n`{prefix} help` explains them."
     )
 
@@ -42,7 +42,7 @@ def help_text(prefix: str = "tidegate") -> str:
 | `{prefix} unlock` | Unlocks the queues of the changed roots: merges deploy again. |
 | `{prefix} unlock -p ROOT` | Unlocks the queue of this root only. |
 | `{prefix} unlock --stack STACK` | Removes the lock of a stack (`--all`: of the repository). |
-| `{prefix} confirm DIGEST` | Confirms the plan whose SHA-256 starts with it; `{prefix} confirm` lists waiting plans. |
+| `{prefix} approve DIGEST` | Approves the plan whose SHA-256 starts with it; `{prefix} approve` lists waiting plans. |
 | `{prefix} reject -p ROOT` | Rejects the waiting deployment of this root: nothing is applied. |
 | `{prefix} cancel` | Cancels unfinished plans, and deployments that wait or plan. |
 | `{prefix} cancel -p ROOT` | Cancels the deployments of this root only. |
@@ -50,7 +50,7 @@ def help_text(prefix: str = "tidegate") -> str:
 | `{prefix} help` | Shows this. |
 
 A manual deployment runs before waiting merges, and shows its plan as a check on the head. \
-The plan waits there for **Confirm** or **Reject**; if `plan_review: never` or `auto_apply` turns reviews \
+The plan waits there for **Approve** or **Reject**; if `plan_review: never` or `auto_apply` turns reviews \
 off, it is applied immediately. It locks the queues of its roots: merges wait \
 until somebody unlocks them, so that no merge silently undoes what was tried here.
 

@@ -13,7 +13,7 @@ from tidegate.deploys.rules.state import State, is_final, where_it_is
 from tidegate.deploys.texts.advice import advice_on
 from tidegate.rules.errors import DeploymentCancelled
 
-#: What cancelling an apply may do: shown before confirming, wherever it can be requested.
+#: What cancelling an apply may do: shown beside the button, wherever it can be requested.
 APPLY_WARNING = (
     "Interrupting stops the engine in the middle of its work. Changes that it has already made remain, so the "
     "state may be partly changed."

@@ -16,7 +16,7 @@ FAIR_PASS = 4
 
 
 class Precedence(IntEnum):
-    """The order of handovers. An apply goes first: people have confirmed it, and its dependents wait."""
+    """The order of handovers. An apply goes first: people have approved it, and its dependents wait."""
 
     APPLY = 0
     PLAN = 1

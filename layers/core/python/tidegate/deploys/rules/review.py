@@ -103,16 +103,16 @@ def expires_at(review: Review) -> datetime:
 
 
 def needed_approvals(deployment: Deployment) -> int:
-    """Return how many people must confirm the plan.
+    """Return how many people must approve the plan.
 
-    One more than the rule if authors do not count and may be unknown: one of them may be confirming.
+    One more than the rule if authors do not count and may be unknown: one of them may be approving.
     """
     rule = deployment.settings.review_rule
     return rule.approvals + (rule.exclude_authors and not deployment.commits.authors_known)
 
 
 def missing_approvals(deployment: Deployment) -> int:
-    """Return how many more people must confirm the plan."""
+    """Return how many more people must approve the plan."""
     given = len(deployment.review.approvals) if deployment.review else 0
     return max(0, needed_approvals(deployment) - given)
 
@@ -158,7 +158,7 @@ def check_click(deployment: Deployment, answer: Answer, by: str, at: datetime) -
     if _was_recorded(review, answer, by, at):
         return ClickVerdict(Followup.SETTLE_AGAIN)
     if review.approved is not None:
-        done = "confirmed" if review.approved else "rejected"
+        done = "approved" if review.approved else "rejected"
         return _refused(
             f"{review.by} already {done} this plan on {moment(review.at or review.asked_at)}. That decision is final."
         )
@@ -174,10 +174,10 @@ def _judge_person(deployment: Deployment, review: Review, answer: Answer, by: st
     if deployment.outcome.withdrawn:
         return _refused(f"{deployment.outcome.withdrawn} This plan can no longer be applied.")
     if deployment.settings.review_rule.exclude_authors and _is_author(deployment, by):
-        return _refused(f"{by} authored or requested this change, so another person must confirm it.")
+        return _refused(f"{by} authored or requested this change, so another person must approve it.")
     if any(_same(approval.by, by) for approval in review.approvals):
         missing = missing_approvals(deployment)
-        return _refused(f"{by} already confirmed this plan. {_more(missing)} from other people.")
+        return _refused(f"{by} already approved this plan. {_more(missing)} from other people.")
     return ClickVerdict(Followup.DECIDE)
 
 
@@ -205,7 +205,7 @@ def _is_author(deployment: Deployment, person: str) -> bool:
 
 
 def excluded(deployment: Deployment) -> tuple[str, ...]:
-    """Return the known people whose confirmation does not count: none if authors count."""
+    """Return the known people whose approval does not count: none if authors count."""
     people = (
         (*deployment.commits.authors, deployment.request.by) if deployment.settings.review_rule.exclude_authors else ()
     )
@@ -248,8 +248,8 @@ def answer_given(deployment: Deployment, by: str) -> str:
     """Return what there is to say to ``by``, whose answer was recorded."""
     review = deployment.review
     if review is None or review.approved is None:
-        return f"{by} confirmed the plan. {_more(missing_approvals(deployment))}."
-    return f"{by} {'confirmed' if review.approved else 'rejected'} the plan."
+        return f"{by} approved the plan. {_more(missing_approvals(deployment))}."
+    return f"{by} {'approved' if review.approved else 'rejected'} the plan."
 
 
 def moment(at: datetime) -> str:

@@ -49,7 +49,7 @@ class Relations:
 
 @dataclass(frozen=True, slots=True)
 class RevisionVerdict:
-    """Whether to deploy, why, what a person must confirm first, if anything, and the ending otherwise."""
+    """Whether to deploy, why, what a person must approve first, if anything, and the ending otherwise."""
 
     allowed: bool
     reason: str

@@ -9,7 +9,7 @@ from enum import StrEnum
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """One person's confirmation of a plan, and when."""
+    """One person's approval of a plan, and when."""
 
     by: str
     at: datetime
@@ -19,7 +19,7 @@ class Approval:
 class Review:
     """The one answer to a plan review. ``id`` is opaque to users.
 
-    ``approvals`` are all confirmations so far; ``approved`` is decided once there are as many as the
+    ``approvals`` are all approvals so far; ``approved`` is decided once there are as many as the
     deployment's rule asks for, or by one rejection. ``by`` and ``at`` are of the answer that decided.
     """
 

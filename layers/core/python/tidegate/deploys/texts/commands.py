@@ -8,7 +8,7 @@ from tidegate.deploys.rules.deployment import Deployment
 SHOWN_DIGEST = 16
 
 
-def confirm_command(deployment: Deployment, prefix: str = "tidegate") -> str:
-    """Return the comment that confirms the plan of a deployment."""
+def approve_command(deployment: Deployment, prefix: str = "tidegate") -> str:
+    """Return the comment that approves the plan of a deployment."""
     digest = f" {deployment.planned.plan.file.sha256[:SHOWN_DIGEST]}" if deployment.planned.plan else ""
-    return f"{prefix} confirm -p {deployment.root.name}{digest}"
+    return f"{prefix} approve -p {deployment.root.name}{digest}"

@@ -11,14 +11,14 @@ from tidegate.deploys.rules.review import moment
 from tidegate.deploys.rules.slots import SlotWait
 from tidegate.deploys.rules.state import State
 from tidegate.deploys.rules.waiting import AfterGate
-from tidegate.plans.rules.plan import PlannedChanges
+from tidegate.plans.rules.counts import counts
 from tidegate.rules import access
 from tidegate.texts.markdown import code
 from tidegate.texts.sentences import listed
 from tidegate.vcs.rules.check_run import Action, Button, Conclusion
 from tidegate.vcs.rules.forge_terms import GITHUB_TERMS, ForgeTerms
 
-CONFIRM = Action(Button.CONFIRM, "Apply exactly this plan")
+APPROVE_PLAN = Action(Button.APPROVE, "Apply exactly this plan")
 REJECT = Action(Button.REJECT, "End this deployment, apply nothing")
 RETRY = Action(Button.RETRY, "Re-run failed dependencies")
 APPROVE = Action(Button.APPROVE, "Approve this deployment")
@@ -187,7 +187,7 @@ def approval(deployment: Deployment) -> str:
     if review is None or review.approved is None:
         return f"No review was needed.{passed}"
     by = tuple(approval.by for approval in review.approvals) or (review.by or "",)
-    return f"Confirmed by {people(by)} on {moment(review.at or review.asked_at)}.{passed}"
+    return f"Approved by {people(by)} on {moment(review.at or review.asked_at)}.{passed}"
 
 
 def what_was_not(deployment: Deployment) -> str:
@@ -198,20 +198,6 @@ def what_was_not(deployment: Deployment) -> str:
 def counts_of(deployment: Deployment) -> str:
     """Return what the deployment's plan changes, in short."""
     return counts(deployment.planned.plan.changes) if deployment.planned.plan else "no plan"
-
-
-def counts(changes: PlannedChanges) -> str:
-    """Return what a plan changes, in short: ``+3 ~1 -0 ±1``, and what it does besides."""
-    parts = [f"+{changes.add} ~{changes.change} -{changes.destroy} ±{changes.replace}"]
-    if changes.outputs:
-        parts.append(many(changes.outputs, "output"))
-    if changes.moved:
-        parts.append(f"{changes.moved} moved in state")
-    if changes.actions:
-        parts.append(many(changes.actions, "action"))
-    if changes.deferred:
-        parts.append(f"{changes.deferred} deferred")
-    return ", ".join(parts)
 
 
 def many(count: int, noun: str) -> str:

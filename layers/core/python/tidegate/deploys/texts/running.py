@@ -9,10 +9,10 @@ from tidegate.deploys.rules.review import REVIEW_DAYS, expires_at, moment, neede
 from tidegate.deploys.rules.slots import SlotWait
 from tidegate.deploys.rules.unapproved import refusals
 from tidegate.deploys.rules.waiting import Review
-from tidegate.deploys.texts.commands import confirm_command
+from tidegate.deploys.texts.commands import approve_command
 from tidegate.deploys.texts.policies import verdict_lines
 from tidegate.deploys.texts.presentation import (
-    CONFIRM,
+    APPROVE_PLAN,
     REJECT,
     Presentation,
     View,
@@ -58,14 +58,14 @@ def awaiting_review(deployment: Deployment, view: View) -> Presentation:
             *((f"**Check carefully:** {escaped(must)}",) if must else ()),
             *_refused(deployment),
             (
-                "* **Confirm** applies exactly this plan: the same plan file, commit and engine version.\n* "
+                "* **Approve** applies exactly this plan: the same plan file, commit and engine version.\n* "
                 "**Reject** ends this deployment. Nothing is applied, and later revisions deploy as usual.\n* "
                 f"{_in_words(deployment, view.terms)}"
             ),
             _who(deployment),
         ),
         conclusion=Conclusion.ACTION_REQUIRED,
-        actions=(CONFIRM, REJECT),
+        actions=(APPROVE_PLAN, REJECT),
     )
 
 
@@ -76,17 +76,14 @@ def _in_words(deployment: Deployment, terms: ForgeTerms) -> str:
         return f"Or use {code(f'tidegate approve {deployment.id}')} or {code(f'tidegate reject {deployment.id}')}."
     asked_on = destroy.asked_on if destroy else deployment.request.pull_request
     where = terms.reference(asked_on) if asked_on else f"the {terms.pull_request} of this change"
-    return f"Or comment {code(confirm_command(deployment))} on {where}, or {code(f'tidegate reject -p {name}')}."
+    return f"Or comment {code(approve_command(deployment))} on {where}, or {code(f'tidegate reject -p {name}')}."
 
 
 def _refused(deployment: Deployment) -> Iterator[str]:
     """Yield what policies say of a plan that their owners must approve before it is applied."""
     failed = [verdict for _, verdict in refusals(deployment) if verdict is not None]
     if failed:
-        yield (
-            "**Policies block this plan.** It is applied only after their owners approve it. An owner who "
-            "clicks Confirm approves it."
-        )
+        yield ("**Policies block this plan.** It is applied only after their owners approve it, each with **Approve**.")
         yield bounded(verdict_lines(failed), _SHOWN, "- {} more.".format)
 
 
@@ -98,19 +95,19 @@ def _who(deployment: Deployment) -> str:
     """Return who may decide, how many are needed, who did so far, who may not, and until when."""
     review, rule = deployment.review, deployment.settings.review_rule
     wanted = needed_approvals(deployment)
-    enough = "one Confirm or one Reject is enough" if wanted == 1 else "each person once; one Reject is enough"
+    enough = "one Approve or one Reject is enough" if wanted == 1 else "each person once; one Reject is enough"
     sentences = [f"{who_may(deployment, Action.REVIEW)} decide: {enough}."]
     if wanted > 1:
         sentences.append(f"It has **{_given(review)} of {wanted} approvals**.")
     if wanted > rule.approvals:
         sentences.append(
-            "Tidegate does not know all authors of this change, so one more person than usual must confirm it."
+            "Tidegate does not know all authors of this change, so one more person than usual must approve it."
         )
     if review and review.approvals:
-        sentences.append(f"Confirmed so far by {people(tuple(given.by for given in review.approvals))}.")
+        sentences.append(f"Approved so far by {people(tuple(given.by for given in review.approvals))}.")
     if rule.exclude_authors:
         authors = tuple(dict.fromkeys((deployment.request.by, *deployment.commits.authors)))
-        sentences.append(f"{people(authors)} authored or requested this change, and cannot confirm it.")
+        sentences.append(f"{people(authors)} authored or requested this change, and cannot approve it.")
     until = f"on {expires_at(review):%Y-%m-%d %H:%M} UTC" if review else f"after {REVIEW_DAYS} days"
     sentences.append(f"The review expires {until}. Without a decision nothing is applied.")
     return " ".join(sentences)

@@ -14,7 +14,7 @@ from tidegate.deploys.texts import gate as check_run_gate
 from tidegate.deploys.texts import requirements as check_run_requirements
 from tidegate.deploys.texts import running as check_run_running
 from tidegate.deploys.texts import waiting as check_run_waiting
-from tidegate.deploys.texts.presentation import CONFIRM, UNLOCK, Presentation, View
+from tidegate.deploys.texts.presentation import APPROVE_PLAN, UNLOCK, Presentation, View
 from tidegate.deploys.texts.running import waiting_for_slot
 from tidegate.texts.markdown import code, escaped
 
@@ -50,13 +50,13 @@ def presentation_of(deployment: Deployment, view: View) -> Presentation:
 
 
 def _without_altered_plan(face: Presentation, deployment: Deployment, view: View) -> Presentation:
-    """Warn of a plan's text that was altered: nobody confirms what cannot be read."""
+    """Warn of a plan's text that was altered: nobody approves what cannot be read."""
     if not view.plan_altered:
         return face
     warning = "**The stored plan output was modified after the plan was made**, so it is not shown."
     if deployment.state is State.AWAITING_REVIEW:
-        warning += " You cannot confirm it. Reject it and merge again."
-    actions = tuple(action for action in face.actions if action is not CONFIRM)
+        warning += " You cannot approve it. Reject it and merge again."
+    actions = tuple(action for action in face.actions if action is not APPROVE_PLAN)
     return replace(face, paragraphs=(warning, *face.paragraphs), actions=actions)
 
 

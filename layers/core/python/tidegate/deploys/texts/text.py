@@ -18,6 +18,7 @@ from tidegate.deploys.rules.state import State, is_final
 from tidegate.deploys.texts.plan_text import cut_middle, cut_start, fenced_plan
 from tidegate.deploys.texts.presentation import View, approval, many, place
 from tidegate.deploys.texts.states import presentation_of
+from tidegate.plans.rules.counts import counts
 from tidegate.texts.markdown import code, escaped, fenced, folded, one_line, size
 from tidegate.vcs.rules.check_run import MAXIMUM_TEXT, MAXIMUM_TITLE, CheckRun, Conclusion
 from tidegate.vcs.rules.forge_terms import ForgeTerms
@@ -122,12 +123,7 @@ def _changes(deployment: Deployment, room: int) -> tuple[str, ...]:
     parts = [
         *_addresses(destroys, changes.destroy, changes.destroyed),
         *_addresses(replaces, changes.replace, changes.replaced),
-        f"`+{changes.add}` to add, `~{changes.change}` to change, `-{changes.destroy}` to destroy, "
-        f"`±{changes.replace}` to replace"
-        + (f", {many(changes.outputs, 'output')} to change" if changes.outputs else "")
-        + (f", {changes.moved} to move in the state" if changes.moved else "")
-        + (f", {many(changes.actions, 'provider action')} to invoke" if changes.actions else "")
-        + (f", {changes.deferred} deferred to a later apply" if changes.deferred else ""),
+        f"{counts(changes)}.",
     ]
     return (cut_middle("\n\n".join(parts), room),)
 

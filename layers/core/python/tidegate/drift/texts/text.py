@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tidegate.config.rules.drift import DriftFinding, DriftRecord, DriftState
 from tidegate.deploys.rules.review import moment
-from tidegate.deploys.texts.presentation import counts
+from tidegate.plans.rules.counts import counts
 from tidegate.texts.markdown import bounded, code, escaped, one_line
 from tidegate.vcs.rules.check_run import MAXIMUM_TITLE, CheckRun, Conclusion
 from tidegate.vcs.rules.drift_check_names import drift_check_name

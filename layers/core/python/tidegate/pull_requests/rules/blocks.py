@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from tidegate.deploys.rules.left_behind import stays
 from tidegate.deploys.rules.speculative_plan import LayerState, SpeculativePlan
 from tidegate.deploys.texts.plan_text import cut_start, fenced_plan
-from tidegate.deploys.texts.presentation import counts, many
+from tidegate.deploys.texts.presentation import many
+from tidegate.plans.rules.counts import counts
 from tidegate.pull_requests.rules.tally import tally
 from tidegate.texts.markdown import bounded, code, escaped, fenced, folded, size, tagged_code
 

@@ -8,7 +8,8 @@ from tidegate.changes.rules.stack import DEFAULT_STACK
 from tidegate.deploys.rules.speculative_plan import LayerState, SpeculativePlan
 from tidegate.deploys.texts.plan_slots import NOBODY_WAITS, WaitingPlans
 from tidegate.deploys.texts.plan_text import cut_start, fenced_plan
-from tidegate.deploys.texts.presentation import counts, many, people
+from tidegate.deploys.texts.presentation import many, people
+from tidegate.plans.rules.counts import counts
 from tidegate.pull_requests.rules.blocks import LAST_LINES, LayerView, alarms, because, link, result, table
 from tidegate.pull_requests.rules.record import PullRequestRecord, VerdictKind
 from tidegate.pull_requests.rules.remarks import AGAIN, conflict, left_behind, not_planned, older, rules, with_options

@@ -6,7 +6,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 
 from tidegate.deploys.rules.speculative_plan import LayerState, SpeculativePlan
-from tidegate.deploys.texts.presentation import counts, many
+from tidegate.deploys.texts.presentation import many
+from tidegate.plans.rules.counts import counts
 from tidegate.plans.rules.plan import PlannedChanges
 from tidegate.policies.rules.policy import PolicyVerdict
 from tidegate.rules.graphs import tiers
@@ -36,7 +37,7 @@ class Tally:
     left: int = 0
 
     def __str__(self) -> str:
-        """Return it as one line, failures first: ``1 failed, 3 with changes (+2 ~0 -1 ±0), 1 unchanged``."""
+        """Return it as one line, failures first: ``1 failed, 3 with changes (2 to add, 1 to destroy), 1 unchanged``."""
         parts = [
             f"{self.failed} failed" if self.failed else "",
             f"{self.refused} refused" if self.refused else "",

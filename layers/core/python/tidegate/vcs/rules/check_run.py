@@ -22,11 +22,10 @@ MOST_ANNOTATIONS = 200
 class Button(StrEnum):
     """Buttons on a check run: the value is both label and identifier (at most 20 characters)."""
 
-    CONFIRM = "Confirm"
+    APPROVE = "Approve"
     REJECT = "Reject"
     RETRY = "Retry"
     UNLOCK = "Unlock"
-    APPROVE = "Approve"
     CANCEL = "Cancel"
     EVICT = "Evict"
     ROLL_BACK = "Roll back"
