@@ -129,9 +129,10 @@ def _result(tools: Tools, preparation: Preparation | None, taken: TakenJob) -> d
     run = _run_of(taken.job.kind)
     if preparation and taken.job.run.cluster and taken.job.kind in {JobKind.PLAN, JobKind.SPECULATE}:
         from runner.clusters.planning import plan_cluster  # noqa: PLC0415  # Other roots do without it.
-        from tidegate.clusters.rules.installed import from_text, installed_registrars  # noqa: PLC0415
+        from tidegate.clusters.rules.installed import USUAL, from_text, installed_registrars  # noqa: PLC0415
 
-        registrars = installed_registrars(from_text(tools.settings.cluster_hooks))
+        settings = tools.settings
+        registrars = installed_registrars(from_text(settings.cluster_hooks), settings.cluster_registrars or USUAL)
         return plan_cluster(tools, preparation, taken, run, registrars)
     if preparation is None:
         from runner.config_updates.job import run_replay  # noqa: PLC0415  # Deploys do without it.

@@ -41,7 +41,7 @@ class Settings:
     allows roots whose state is lost with the runner. ``target_roles`` are those that roots may name. ``plan_seconds``
     is the time limit of a plan on Lambda, 0 elsewhere. A replay has no ``engine_role``. The names of secrets with
     kubeconfigs begin with ``cluster_secrets``; ``cluster_hooks`` are those of the installation, as JSON
-    (tidegate/clusters/rules/installed.py).
+    (tidegate/clusters/rules/installed.py), ``cluster_registrars`` the names of all registrars, empty for the usual.
     """
 
     job: str
@@ -68,6 +68,7 @@ class Settings:
     plan_seconds: float = 0.0
     cluster_secrets: str = "tidegate/clusters"
     cluster_hooks: str = ""
+    cluster_registrars: tuple[str, ...] = ()
 
 
 def read_settings(environ: Mapping[str, str]) -> Settings:
@@ -103,6 +104,7 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
         plan_seconds=_seconds(environ, "TIDEGATE_PLAN_SECONDS", 0.0),
         cluster_secrets=environ.get("TIDEGATE_CLUSTER_SECRETS") or "tidegate/clusters",
         cluster_hooks=environ.get("TIDEGATE_CLUSTER_HOOKS", ""),
+        cluster_registrars=_names(environ, "TIDEGATE_CLUSTER_REGISTRARS"),
     )
 
 

@@ -85,7 +85,7 @@ class ClusterMachines(Construct):
 
 def definitions(settings: ClusterSettings) -> Iterator[tuple[str, str]]:
     """Yield the name of each machine, without the prefix, and its definition."""
-    registrars = installed_registrars(settings.hooks)
+    registrars = installed_registrars(settings.hooks, settings.registrars)
     for workflow in WORKFLOWS:
         for provider in PROVIDERS.values():
             text = cluster_machine(ROOT / "stepfunctions", workflow, provider, registrars)

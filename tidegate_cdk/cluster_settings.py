@@ -1,4 +1,4 @@
-"""The context key ``cluster_hooks``: hooks of the installation in the workflows of clusters."""
+"""The context keys ``cluster_registrars`` and ``cluster_hooks``: what the installation runs in clusters' workflows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from tidegate.clusters.rules.construct import bound_hooks
-from tidegate.clusters.rules.installed import InstalledHook, installed_registrars, to_text
+from tidegate.clusters.rules.installed import (
+    INSTALLATION,
+    REGISTRARS,
+    USUAL,
+    InstalledHook,
+    installed_registrars,
+    to_text,
+)
 from tidegate.clusters.rules.provider import PROVIDERS
 from tidegate.clusters.rules.refusals import ClusterRefused
 from tidegate.clusters.rules.registrar import Hook
@@ -17,7 +24,7 @@ from tidegate.clusters.rules.workflow import WORKFLOWS
 from tidegate.deploys.rules.cluster import HookFailure, HookPoint
 from tidegate_cdk.runner_settings import Context, InvalidContext
 
-_KEY = "cluster_hooks"
+_KEY, _REGISTRARS = "cluster_hooks", "cluster_registrars"
 _FUNCTION = re.compile(r"arn:aws[a-z-]*:lambda:[a-z0-9-]+:[0-9]{12}:function:[A-Za-z0-9_-]{1,64}")
 _KEYS = {"name", "when", "task", "workflow", "command", "function", "on_error", "seconds", "about"}
 _LONGEST = 3000
@@ -27,10 +34,14 @@ _MOST_BYTES = 1_500
 
 @dataclass(frozen=True, slots=True)
 class ClusterSettings:
-    """The hooks of the installation, and the ARNs of all functions that any hook may call."""
+    """The hooks of the installation, and the ARNs of all functions that any hook may call.
+
+    ``registrars`` are the names of all registrars, in the order in which their hooks run.
+    """
 
     hooks: tuple[InstalledHook, ...]
     functions: tuple[str, ...]
+    registrars: tuple[str, ...] = USUAL
 
 
 def read_cluster_settings(context: Context) -> ClusterSettings:
@@ -49,7 +60,22 @@ def read_cluster_settings(context: Context) -> ClusterSettings:
     if max(len(",".join(listed)), len(to_text(hooks))) > _MOST_BYTES:
         raise InvalidContext(_KEY, f"{len(given)} hooks", f"hooks and functions of {_MOST_BYTES} bytes in all")
     _refuse_unusable(hooks)
-    return ClusterSettings(tuple(hooks), listed)
+    return ClusterSettings(tuple(hooks), listed, _registrars(context))
+
+
+def _registrars(context: Context) -> tuple[str, ...]:
+    """Return the names of the registrars. The installation's own hooks come last, unless they are named."""
+    given = context.try_get_context(_REGISTRARS)
+    names = list(USUAL) if given is None else given
+    if isinstance(names, str):
+        names = [each.strip() for each in names.split(",")]
+    if not isinstance(names, list):
+        raise InvalidContext(_REGISTRARS, given, "a list of names")
+    for number, name in enumerate(names):
+        left = [each for each in REGISTRARS if each not in names[:number]]
+        if name not in left:
+            raise InvalidContext(f"{_REGISTRARS}[{number}]", name, f"one of {', '.join(left)}, each once")
+    return (*names, *({INSTALLATION} - set(names)))
 
 
 def _function(where: str, entry: Mapping[str, Any]) -> str:

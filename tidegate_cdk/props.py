@@ -102,6 +102,7 @@ class TidegateProps:
     status_networks: Sequence[str] | None = None
     ci_issuer: str | None = None
     ci_audience: str | None = None
+    cluster_registrars: Sequence[str] | None = None
     cluster_hooks: Sequence[Mapping[str, Any]] | None = None
 
     @classmethod

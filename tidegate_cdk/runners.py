@@ -17,6 +17,7 @@ from aws_cdk import aws_logs as logs
 from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
+from tidegate.clusters.rules.installed import USUAL
 from tidegate.clusters.rules.installed import to_text as to_hooks_text
 from tidegate.deploys.rules.aws_target import AllowedRoles, to_text
 from tidegate_cdk.architecture import ARCHITECTURES
@@ -282,6 +283,8 @@ class Runners(Construct):
             given["TIDEGATE_TARGET_ROLES"] = to_text(runners.allowed_roles)
         if kind.plans_clusters and self._settings.clusters.hooks:
             given["TIDEGATE_CLUSTER_HOOKS"] = to_hooks_text(self._settings.clusters.hooks)
+        if kind.plans_clusters and self._settings.clusters.registrars != USUAL:
+            given["TIDEGATE_CLUSTER_REGISTRARS"] = ",".join(self._settings.clusters.registrars)
         if kind.name == _TASK:
             given["TIDEGATE_CLUSTER_SECRETS"] = f"{self._settings.prefix}/clusters"
         if not kind.deploys:

@@ -128,6 +128,9 @@ def _create_authority(work: Work, _provider: Provider) -> Values:
 def _install_authenticator(work: Work, provider: Provider) -> Values:
     """The authority is that of the bootstrap cluster, where there is one: certificates stay valid."""
     reference = required(work, Key.WORKLOAD)
+    if reference.access is Access.EKS:
+        work.find("EKS authenticates by IAM itself")
+        return {}
     if reference.access is not Access.SIMULATED:
         api, first = work.api(reference), work.reference(Key.BOOTSTRAP)
         kept = work.api(first).get(_AUTHORITY) if first and work.context.has("iam-authority") else None

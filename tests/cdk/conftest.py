@@ -25,6 +25,7 @@ OTHER = {
     "pull_request_target_roles": [{"role": "arn:aws:iam::210987654321:role/named-plan", "repositories": ["acme/*"]}],
     "runner_secrets": {"TF_VAR_token": "acme/token"},
     "identity_keys": ["2026-11", "2026-05"],
+    "cluster_registrars": ["iam-authentication", "installation", "packages"],
     "cluster_hooks": [
         {"name": "tell", "when": "always", "command": ["tell", "them"], "on_error": "warn", "seconds": "60"},
         {

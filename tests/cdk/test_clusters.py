@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import json
+import re
 from typing import Any
 
 import pytest
@@ -22,6 +23,7 @@ from tidegate_cdk.cluster_settings import read_cluster_settings
 from tidegate_cdk.function_specs import SPECS
 from tidegate_cdk.permissions import Permission, permissions
 from tidegate_cdk.runner_settings import InvalidContext
+from tidegate_cdk.sources import ROOT
 
 FUNCTION = "arn:aws:lambda:eu-west-1:123456789012:function:approve"
 HOOKS = OTHER["cluster_hooks"]
@@ -83,7 +85,9 @@ def test_hooks_of_the_installation_are_states_of_its_machines(other: dict[str, A
 
 @pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda workflow: workflow.name)
 def test_a_machine_takes_plans_that_were_made_with_the_hooks_that_plans_are_given(other: dict[str, Any], workflow):
-    registrars = installed_registrars(from_text(variables(other, "acme-prod-plan")["TIDEGATE_CLUSTER_HOOKS"]))
+    known = variables(other, "acme-prod-plan")
+    names = known["TIDEGATE_CLUSTER_REGISTRARS"].split(",")
+    registrars = installed_registrars(from_text(known["TIDEGATE_CLUSTER_HOOKS"]), names)
     for provider in PROVIDERS.values():
         machine = definitions(other)[machine_name(workflow, provider.name)]
         payload = machine["States"]["Lock the cluster"]["Arguments"]["Payload"]
@@ -102,9 +106,10 @@ def variables(document: dict[str, Any], family: str) -> dict[str, Any]:
 
 def test_only_what_plans_clusters_knows_the_installations_hooks(other: dict[str, Any], template: dict[str, Any]):
     for kind in ("plan", "speculate", "apply", "replay", "task"):
-        knows = "TIDEGATE_CLUSTER_HOOKS" in variables(other, f"acme-prod-{kind}")
-        assert knows is (kind in {"plan", "speculate"})
-        assert "TIDEGATE_CLUSTER_HOOKS" not in variables(template, f"tidegate-{kind}")
+        for name in ("TIDEGATE_CLUSTER_HOOKS", "TIDEGATE_CLUSTER_REGISTRARS"):
+            knows = name in variables(other, f"acme-prod-{kind}")
+            assert knows is (kind in {"plan", "speculate"})
+            assert name not in variables(template, f"tidegate-{kind}")
     assert variables(other, "acme-prod-task")["TIDEGATE_CLUSTER_SECRETS"] == "acme-prod/clusters"
 
 
@@ -258,3 +263,43 @@ def test_hooks_that_cannot_be_used_are_refused_with_what_is_allowed(hooks, named
 def test_built_in_registrars_come_before_the_installations():
     names = [each.name for each in installed_registrars(())]
     assert names == [*(each.name for each in DEFAULT), "installation"]
+    assert list(read_cluster_settings(Given()).registrars) == names
+
+
+@pytest.mark.parametrize(
+    ("given", "names"),
+    [
+        ([], ("installation",)),
+        (["packages", "iam-authentication"], ("packages", "iam-authentication", "installation")),
+        (["installation", "gitops"], ("installation", "gitops")),
+        ("gitops, resources", ("gitops", "resources", "installation")),
+    ],
+)
+def test_an_installation_chooses_registrars_and_their_order(given, names):
+    assert read_cluster_settings(Given(cluster_registrars=given)).registrars == names
+
+
+@pytest.mark.parametrize(("given", "named"), [(["iam"], "iam-authentication"), (["gitops"] * 2, "once"), (7, "list")])
+def test_registrars_that_there_are_not_are_refused_with_those_that_there_are(given, named):
+    with pytest.raises(InvalidContext, match=named):
+        read_cluster_settings(Given(cluster_registrars=given))
+
+
+def test_iam_authentication_is_states_of_the_machines_of_an_installation_that_has_it(other, template):
+    """A secret after the bootstrap cluster, the authenticator after the workload cluster."""
+    places = {
+        "cluster-management-create-command": ("Create the bootstrap cluster", "create-authority"),
+        "cluster-workload-create-command": ("Create the workload cluster", "install-authenticator"),
+    }
+    for machine, (task, hook) in places.items():
+        states, state = definitions(other)[machine]["States"], f"Run the hook {hook} of iam-authentication"
+        assert states[task]["Next"] == state
+        assert state not in definitions(template)[machine]["States"]
+
+
+def test_the_settings_of_the_documentation_are_in_order():
+    page = (ROOT / "docs/clusters.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
+    settings = read_cluster_settings(Given(**json.loads(example)))
+    assert settings.registrars[1] == "iam-authentication"
+    assert {each.hook.name for each in settings.hooks} == {"approve", "tell"}

@@ -37,7 +37,11 @@ def pytest_collection_modifyitems(items):
 def whole_run(tmp_path_factory):
     """The installation that the tests share. Its schedules run only when a test fires them, and no call is denied."""
     log = tmp_path_factory.mktemp("e2e") / "cloud.log"
-    context = {"operators_team": "acme/platform", "update_repositories": list(WAITED_FOR)}
+    context = {
+        "operators_team": "acme/platform",
+        "update_repositories": list(WAITED_FOR),
+        "cluster_registrars": ["iam-authentication", "gitops", "packages", "configuration"],
+    }
     with LocalCloud(limits=_SHORTER, context=context, clock=False, warm=True, log=log) as cloud:
         yield Installation(cloud)
         assert denied(cloud) == set()

@@ -16,7 +16,9 @@ clusters:
     kind: workload
     provider: simulated
     spec: shop/cluster.yaml
-    components: [{name: cni, role: networking, manifests: cni.yaml, version: 1.0.0}]
+    components:
+      - {name: cni, role: networking, manifests: cni.yaml, version: 1.0.0}
+      - {name: aws-iam-authenticator, role: package, manifests: cni.yaml}
     hooks:
       - {name: may, before: upgrade-cluster, run: [test, -e, ../may-upgrade]}
       - {name: tell, when: on-error, run: [echo, "$TIDEGATE_CLUSTER"], on_error: warn}
@@ -55,6 +57,7 @@ def test_an_upgrade_that_fails_in_the_middle_goes_on_there_once_the_cause_is_gon
     made = applied(project, project.push_files({**files, "shop/cluster.yaml": spec("1.33")}))
     assert (made["state"], made["kubernetes"]) == ("ready", "1.33")
     assert states(made)["install-networking"] == "done"
+    assert states(made)["install-authenticator"] == "done"
 
     failed = applied(project, project.push_files({"shop/cluster.yaml": spec("1.34")}), "The workflow failed")
     assert (failed["state"], failed["kubernetes"], failed["resumable"]) == ("failed", "1.33", True)

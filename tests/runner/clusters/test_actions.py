@@ -9,6 +9,7 @@ import pytest
 
 from runner.faults import TaskFailed
 from tests.runner.clusters.manifests import component, manifests, settings
+from tidegate.clusters.rules.context import Access, ClusterReference, reference_text
 from tidegate.clusters.rules.plan import PlannedHook
 from tidegate.deploys.rules.cluster import ClusterKind, ComponentRole, DeclaredCluster, HookPoint, ProviderName
 
@@ -80,6 +81,15 @@ def test_the_authority_of_the_iam_authenticator_is_made_once(shop, server, act):
     act(shop, "install-iam-authenticator")
     assert server.get("secret", "aws-iam-authenticator", "--namespace=kube-system")["data"] == first
     assert server.kubectl("get", "configmap", "of-aws-iam-authenticator").code == 0
+
+
+def test_an_eks_cluster_needs_no_authenticator(workflows, act):
+    declared = DeclaredCluster("shop", ClusterKind.WORKLOAD, ProviderName.SIMULATED, SPEC)
+    shop = workflows(declared, {SPEC: 'kubernetes: "1.33"\n'})
+    shop.plan()
+    arn = "arn:aws:eks:eu-west-1:123456789012:cluster/shop"
+    shop.values["workload-cluster"] = reference_text(ClusterReference("shop", Access.EKS, arn))
+    assert act(shop, "install-iam-authenticator").found
 
 
 def test_an_agent_that_is_no_component_is_told(shop, act):

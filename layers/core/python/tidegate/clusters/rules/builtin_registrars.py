@@ -125,5 +125,5 @@ _AUTHENTICATOR = Hook(
 BUILTIN: Mapping[str, Registrar] = {
     each.name: each for each in (ResourcesAfterPivot(), IamAuthentication(), GitOps(), Packages(), WriteConfiguration())
 }
-#: What every installation has, unless it says otherwise.
+#: What an installation has that names none.
 DEFAULT: Sequence[Registrar] = tuple(BUILTIN[name] for name in ("resources", "gitops", "packages", "configuration"))

@@ -7,12 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from tidegate.clusters.rules.builtin_registrars import DEFAULT
+from tidegate.clusters.rules.builtin_registrars import BUILTIN, DEFAULT
 from tidegate.clusters.rules.registrar import Binder, Hook, Registrar
 from tidegate.deploys.rules.cluster import HookFailure, HookPoint
 
 #: The registrar of hooks that the installation configures.
 INSTALLATION = "installation"
+#: The names of the registrars of an installation that says nothing else, in the order in which their hooks run.
+USUAL = (*(each.name for each in DEFAULT), INSTALLATION)
+#: All names that there are.
+REGISTRARS = (*BUILTIN, INSTALLATION)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +43,10 @@ class Installed(Registrar):
                 binder.bind(each.hook, each.point, each.task)
 
 
-def installed_registrars(hooks: Sequence[InstalledHook]) -> tuple[Registrar, ...]:
-    """Return all registrars of an installation, in the order in which their hooks run."""
-    return (*DEFAULT, Installed(hooks))
+def installed_registrars(hooks: Sequence[InstalledHook], names: Sequence[str] = USUAL) -> tuple[Registrar, ...]:
+    """Return the registrars of these names, of ``REGISTRARS``, in the order in which their hooks run."""
+    known: Mapping[str, Registrar] = {**BUILTIN, INSTALLATION: Installed(hooks)}
+    return tuple(known[each] for each in names)
 
 
 def to_text(hooks: Sequence[InstalledHook]) -> str:
