@@ -71,7 +71,7 @@ def test_the_act_of_clusters_creates_two_and_resumes_an_upgrade_that_fails_in_th
         "✓ Upgrade the networking",
         "✗   hook is-tested of repository: TaskFailed",
         "✓ Diagnose the workload cluster",
-        "shop is failed",
+        "The workflow of shop has failed",
         "tidegate cluster resume",
         "✓ Upgrade the networking: done before",
         "✓ Upgrade the cluster",

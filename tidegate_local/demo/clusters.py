@@ -136,7 +136,8 @@ class Clusters:
         if found["state"] != state:
             raise DemoFailed(f"{name} is {found['state']}, not {state}: {found['workflow']['error']}")
         held = ", ".join(each["name"] for each in found["held"]) or "nothing"
-        self._stage.say(f"{name} is [bold]{state}[/], with Kubernetes {found['kubernetes']}. It holds {held}.")
+        ended = f"{name} is [bold]ready[/]" if state == "ready" else f"The workflow of {name} has [bold]failed[/]"
+        self._stage.say(f"{ended}, with Kubernetes {found['kubernetes']}. It holds {held}.")
 
     def resumes(self, name: str) -> None:
         """Resume a cluster's failed workflow."""

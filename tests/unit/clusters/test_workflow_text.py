@@ -70,6 +70,19 @@ def test_hooks_stand_at_their_tasks_and_those_of_the_workflow_below():
     assert [each.split()[0] for each in below.splitlines()[1:]] == ["rescue", "clean"]
 
 
+def test_who_reviews_sees_what_a_hook_runs_and_no_control_character_reaches_a_terminal():
+    registrar = registering(
+        CREATE,
+        (HookPoint.AFTER, "install-networking", a_hook("probe", command=("./probe", "all nodes", "\x1b[2J\n"))),
+        (HookPoint.ALWAYS, "", a_hook("tell", command=(), function="chat")),
+        (HookPoint.ON_ERROR, "", a_hook("own", command=(), action="write-configuration")),
+    )
+    text = workflow_text(a_plan(CREATE, registrar), "hub", "")
+    assert r'runs ["./probe", "all nodes", "\u001b[2J\n"],' in lines(text, "hook probe")[0]
+    assert "calls the function chat" in lines(text, "tell of")[0]
+    assert "runs" not in lines(text, "own of")[0]
+
+
 def test_nothing_to_do_is_told_with_its_reason():
     text = workflow_text(None, "hub", "It is as declared.")
     assert "hub" in text

@@ -138,7 +138,7 @@ def failed(record: ClusterRecord, plan: ClusterPlan, phase: Phase, reason: str, 
 
 
 def _found(result: TaskResult) -> str:
-    return "It was so before." if result.found else ""
+    return "There was nothing to do." if result.found else ""
 
 
 def _warned(record: ClusterRecord, *warnings: str) -> ClusterRecord:

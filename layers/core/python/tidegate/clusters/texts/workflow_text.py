@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 
 from tidegate.clusters.rules.plan import ClusterPlan, PlannedHook, VersionChange
@@ -61,7 +62,14 @@ def _tasks(plan: ClusterPlan) -> Iterator[str]:
 
 
 def _hook(hook: PlannedHook, when: str) -> str:
-    return f"        {when}: hook {hook.name} of {hook.registrar}, {_failure(hook)}"
+    return f"        {when}: hook {hook.name} of {hook.registrar}{_program(hook)}, {_failure(hook)}"
+
+
+def _program(hook: PlannedHook) -> str:
+    """Return what a hook runs, in a form in which no control character reaches a terminal; built-in ones go without."""
+    if hook.command:
+        return f", runs {json.dumps(hook.command)}"
+    return f", calls the function {hook.function}" if hook.function else ""
 
 
 def _failure(hook: PlannedHook) -> str:
@@ -79,4 +87,5 @@ def _hooks(plan: ClusterPlan) -> Iterator[str]:
     if told:
         yield ""
         yield "Hooks of the workflow:"
-        yield from (f"  {each.name} of {each.registrar}: {when}, {_failure(each)}" for when, each in told)
+        for when, each in told:
+            yield f"  {each.name} of {each.registrar}: {when}{_program(each)}, {_failure(each)}"
