@@ -131,6 +131,9 @@ def _install_authenticator(work: Work, provider: Provider) -> Values:
     if reference.access is Access.EKS:
         work.find("EKS authenticates by IAM itself")
         return {}
+    if AUTHENTICATOR not in {each.name for each in work.order.cluster.components}:
+        work.warn(f"Nobody reaches {work.name} by IAM: it has no component {AUTHENTICATOR}.")
+        return {}
     if reference.access is not Access.SIMULATED:
         api, first = work.api(reference), work.reference(Key.BOOTSTRAP)
         kept = work.api(first).get(_AUTHORITY) if first and work.context.has("iam-authority") else None

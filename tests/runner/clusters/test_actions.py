@@ -83,10 +83,13 @@ def test_the_authority_of_the_iam_authenticator_is_made_once(shop, server, act):
     assert server.kubectl("get", "configmap", "of-aws-iam-authenticator").code == 0
 
 
-def test_an_eks_cluster_needs_no_authenticator(workflows, act):
+def test_an_eks_cluster_needs_no_authenticator_and_another_one_without_it_is_told(workflows, act):
     declared = DeclaredCluster("shop", ClusterKind.WORKLOAD, ProviderName.SIMULATED, SPEC)
     shop = workflows(declared, {SPEC: 'kubernetes: "1.33"\n'})
     shop.plan()
+    shop.run(CREATE)
+    (warning,) = act(shop, "install-iam-authenticator").warnings
+    assert "aws-iam-authenticator" in warning
     arn = "arn:aws:eks:eu-west-1:123456789012:cluster/shop"
     shop.values["workload-cluster"] = reference_text(ClusterReference("shop", Access.EKS, arn))
     assert act(shop, "install-iam-authenticator").found
