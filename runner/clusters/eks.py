@@ -34,7 +34,9 @@ _EMPTY = hashlib.sha256(b"").hexdigest()
 _SIGNED_SECONDS = 60
 _TOKEN_SECONDS = 14 * 60
 _TIMEOUT = 10.0
-_OK, _FORBIDDEN, _NOT_FOUND = 200, 403, 404
+_OK, _FORBIDDEN, _TOO_MANY, _OF_SERVER = 200, 403, 429, 500
+NOT_FOUND, IN_USE = 404, 409
+_WORDS = {"GET": "describe", "POST": "create", "DELETE": "delete"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,40 +69,78 @@ class EksCluster:
         return "amazonaws.com.cn" if self.partition == "aws-cn" else "amazonaws.com"
 
 
+class EksRefused(TaskFailed):
+    """EKS refuses a call, with this HTTP status."""
+
+    def __init__(self, what: str, status: int, text: bytes) -> None:
+        super().__init__(f"EKS refuses to {what}: HTTP {status}: {text[:300].decode(errors='replace')}.")
+        self.status = status
+
+
+class EksAccount:
+    """EKS in the region and the account of an engine's credentials, whose variables ``environ`` has."""
+
+    def __init__(self, environ: Mapping[str, str], region: str = "", domain: str = "") -> None:
+        self._environ = environ
+        self._region = region or environ.get("AWS_REGION") or environ.get("AWS_DEFAULT_REGION") or ""
+        chinese = self._region.startswith("cn-")
+        self._domain = domain or ("amazonaws.com.cn" if chinese else "amazonaws.com")
+
+    def cluster(self, name: str) -> Mapping[str, Any] | None:
+        """Return what EKS knows of a cluster, None if there is none. Raise EksRefused or ClusterUnreachable."""
+        try:
+            found: Mapping[str, Any] = self.ask("GET", name)["cluster"]
+        except EksRefused as refusal:
+            if refusal.status == NOT_FOUND:
+                return None
+            raise
+        return found
+
+    def ask(self, method: str, name: str = "", body: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Return EKS's answer about the cluster ``name``, or about clusters. Raise EksRefused or ClusterUnreachable."""
+        path = "/clusters" + (f"/{quote(name, safe='-_.~')}" if name else "")
+        status, text = self._answer(method, path, json.dumps(body).encode() if body else b"")
+        if status == _OK:
+            answer: dict[str, Any] = json.loads(text)
+            return answer
+        refusal = EksRefused(f"{_WORDS[method]} the cluster {name or (body or {}).get('name')}", status, text)
+        if status == _TOO_MANY or status >= _OF_SERVER:
+            raise ClusterUnreachable(str(refusal))
+        raise refusal
+
+    def _answer(self, method: str, path: str, body: bytes) -> tuple[int, bytes]:
+        environ = self._environ
+        endpoint = environ.get("AWS_ENDPOINT_URL_EKS") or environ.get("AWS_ENDPOINT_URL")
+        url = urlsplit(endpoint or f"https://eks.{self._region}.{self._domain}")
+        timestamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+        request = Request(method, path, "", {"host": url.netloc}, hashlib.sha256(body).hexdigest())
+        headers = signed_headers(request, _credentials(environ), self._region, "eks", timestamp)
+        kind = http.client.HTTPSConnection if url.scheme == "https" else http.client.HTTPConnection
+        connection = kind(url.netloc, timeout=_TIMEOUT)
+        try:
+            connection.request(method, path, body or None, headers)
+            answer = connection.getresponse()
+            return answer.status, answer.read()
+        except (OSError, http.client.HTTPException) as error:
+            raise ClusterUnreachable(f"EKS does not answer about {path}: {error}.") from error
+        finally:
+            connection.close()
+
+
 def describe(cluster: EksCluster, environ: Mapping[str, str]) -> Mapping[str, Any] | None:
     """Return what EKS knows of a cluster, None if there is none. Raise ClusterUnreachable or TaskFailed."""
-    endpoint = environ.get("AWS_ENDPOINT_URL_EKS") or environ.get("AWS_ENDPOINT_URL")
-    url = urlsplit(endpoint or f"https://eks.{cluster.region}.{cluster.domain}")
-    path = f"/clusters/{quote(cluster.name, safe='-_.~')}"
-    timestamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
-    request = Request("GET", path, "", {"host": url.netloc}, _EMPTY)
-    headers = signed_headers(request, _credentials(environ), cluster.region, "eks", timestamp)
-    kind = http.client.HTTPSConnection if url.scheme == "https" else http.client.HTTPConnection
-    connection = kind(url.netloc, timeout=_TIMEOUT)
     try:
-        connection.request("GET", path, headers=headers)
-        answer = connection.getresponse()
-        text = answer.read()
-    except (OSError, http.client.HTTPException) as error:
-        raise ClusterUnreachable(f"EKS does not answer about the cluster {cluster.name}: {error}.") from error
-    finally:
-        connection.close()
-    if answer.status == _OK:
-        described: Mapping[str, Any] = json.loads(text)["cluster"]
-        if described["arn"] != cluster.arn:
-            raise TaskFailed(
-                f"The credentials lead to {described['arn']}, which is not {cluster.arn}. Let the root assume a role "
-                "of the cluster's account, or correct the ARN."
-            )
-        return described
-    if answer.status == _NOT_FOUND:
-        return None
-    told = (
-        f"EKS cannot describe the cluster {cluster.name}: HTTP {answer.status}: {text[:300].decode(errors='replace')}"
-    )
-    if answer.status == _FORBIDDEN:
-        raise TaskFailed(f"{told} Allow eks:DescribeCluster for the role that applies.")
-    raise ClusterUnreachable(told)
+        described = EksAccount(environ, cluster.region, cluster.domain).cluster(cluster.name)
+    except EksRefused as refusal:
+        if refusal.status == _FORBIDDEN:
+            raise TaskFailed(f"{refusal} Allow eks:DescribeCluster for the role that applies.") from refusal
+        raise
+    if described is not None and described["arn"] != cluster.arn:
+        raise TaskFailed(
+            f"The credentials lead to {described['arn']}, which is not {cluster.arn}. Let the root assume a role "
+            "of the cluster's account, or correct the ARN."
+        )
+    return described
 
 
 def token(cluster: EksCluster, environ: Mapping[str, str]) -> str:

@@ -49,6 +49,8 @@ class FakeAws:
         #: Kubeconfigs by the names of their secrets, and what EKS knows of clusters by their names.
         self.secrets: dict[str, str] = {}
         self.eks: dict[str, Json] = {}
+        #: What becomes of a cluster of EKS once it was described: empty is gone.
+        self.eks_becomes = {"CREATING": "ACTIVE", "DELETING": ""}
         self.refuse: Callable[[str, str], Refusal | None] = lambda _service, _operation: None
         self.lose_answer_of = ""
         self.dispatch_on_start: tuple[str, str] | None = None
@@ -65,6 +67,30 @@ class FakeAws:
             "specification": {"S": to_specification(job)},
         }
         self.dispatch_on_start = (job.id, clone_token)
+
+    def create_cluster(self, request: Json) -> tuple[int, bytes]:
+        """Let EKS make a cluster, which is not ready yet. EKS takes what botocore takes, and each name once."""
+        import botocore.session  # Few tests need it.
+        from botocore.validate import validate_parameters
+
+        eks = botocore.session.get_session().get_service_model("eks")
+        validate_parameters(request, eks.operation_model("CreateCluster").input_shape)
+        if request["name"] in self.eks:
+            return 409, b'{"__type": "ResourceInUseException"}'
+        arn = f"arn:aws:eks:eu-west-1:123456789012:cluster/{request['name']}"
+        reached = {"endpoint": "https://127.0.0.1:1", "certificateAuthority": {"data": "QQ=="}}
+        self.eks[request["name"]] = {**request, **reached, "arn": arn, "status": "CREATING"}
+        return 200, json.dumps({"cluster": self.eks[request["name"]]}).encode()
+
+    def described(self, name: str) -> Json | None:
+        """Return what EKS knows of a cluster, which goes on meanwhile."""
+        if name not in self.eks:
+            return None
+        described = dict(self.eks[name])
+        self.eks[name]["status"] = self.eks_becomes.get(described["status"], described["status"])
+        if not self.eks[name]["status"]:
+            del self.eks[name]
+        return described
 
     def record(self, job: str) -> Json:
         return self.items[job_key(job), "record"]
@@ -197,6 +223,9 @@ def running_fake_aws() -> Iterator[FakeAws]:  # noqa: C901  # A server in a func
 
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["content-length"]))
+            if self.path == "/clusters":
+                self._answer(*fake.create_cluster(json.loads(body)))
+                return
             if self.path == "/state":  # Terraform's own backend of kind http, which takes no state.
                 self._answer(500, b"")
                 return
@@ -216,12 +245,16 @@ def running_fake_aws() -> Iterator[FakeAws]:  # noqa: C901  # A server in a func
 
         def do_GET(self) -> None:
             if self.path.startswith("/clusters/"):
-                described = fake.eks.get(self.path.removeprefix("/clusters/"))
+                described = fake.described(self.path.removeprefix("/clusters/"))
                 self._answer(200 if described else 404, json.dumps({"cluster": described}).encode())
                 return
             self._object("GetObject", fake.objects.get)
 
         def do_DELETE(self) -> None:
+            if self.path.startswith("/clusters/"):
+                fake.eks[self.path.removeprefix("/clusters/")]["status"] = "DELETING"
+                self._answer(200, b"{}")
+                return
             self._object("DeleteObject", lambda key: fake.objects.pop(key, None))
 
         def _object(self, operation: str, act: Callable[[str], bytes | None]) -> None:

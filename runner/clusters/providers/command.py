@@ -4,13 +4,15 @@ Its section of the cluster's file: ``tasks: {TASK: [ARGUMENT, ...]}`` what to ru
 which exits with 0 if the task's effect is there, and 1 if it is not. Other exit codes are failures, 75 says that
 something does not answer. There is no shell. Programs run in the directory of the cluster's file, with the variables of
 runner/clusters/work.py; those that make a cluster write how to reach it to ``TIDEGATE_VALUES``, as
-``management-cluster=eks:ARN`` or ``management-cluster=secret:NAME``.
+``management-cluster=eks:ARN`` or ``management-cluster=secret:NAME``. Its bootstrap cluster needs no program if
+``bootstrap`` says which it is, or what EKS makes it of (bootstrap.py).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from runner.clusters.providers.bootstrap import bootstrap_of
 from runner.clusters.providers.options import mapping, refuse_unknown, wrong
 from runner.clusters.providers.protocol import Plain, Status
 from runner.clusters.values import Values, read_values
@@ -19,7 +21,7 @@ from runner.faults import TaskFailed
 from tidegate.clusters.rules.context import Access, ClusterReference, Key, reference_from
 from tidegate.clusters.rules.plan import VersionChange
 
-_OPTIONS = ("tasks", "probes")
+_COMMANDS = ("tasks", "probes")
 _RESOURCES = "install-resources"
 _ABSENT = 1
 
@@ -29,22 +31,30 @@ class Command(Plain):
 
     def __init__(self, work: Work) -> None:
         self._work = work
+        self._bootstrap = bootstrap_of(work)
 
     def validate(self) -> None:
         work = self._work
-        refuse_unknown(work, work.options, _OPTIONS)
+        refuse_unknown(work, work.options, (*_COMMANDS, "bootstrap"))
         known = (*(each.task for each in work.plan.steps), _RESOURCES, *_OF_ALL)
-        for option in _OPTIONS:
+        for option in _COMMANDS:
             for task in mapping(work, option):
                 refuse_unknown(work, {task: None}, tuple(dict.fromkeys(known)), f"provider.{option}")
                 self._argv(option, task)
         for step in work.plan.steps:
-            if step.due and _makes_or_ends(step.task) and not self._argv("tasks", step.task):
+            made = self._bootstrap is not None and step.task in _OF_BOOTSTRAP
+            if made and self._argv("tasks", step.task):
+                raise wrong(work, f"provider.tasks.{step.task} and provider.bootstrap are both there: say one")
+            if step.due and _makes_or_ends(step.task) and not made and not self._argv("tasks", step.task):
                 raise wrong(work, f"provider.tasks.{step.task} is missing: say what to run for it")
+        if self._bootstrap and any(step.due and step.task in _OF_BOOTSTRAP for step in work.plan.steps):
+            self._bootstrap.validate()
         self._run("validate")
 
     def status(self, key: Key) -> Status:
         """Run the probe of the task, which knows: without one, nothing is known to be there."""
+        if key is Key.BOOTSTRAP and self._bootstrap:
+            return self._bootstrap.status()
         found = self._probed()
         if self._work.order.task.startswith("delete-"):
             return Status(None, gone=found)
@@ -52,14 +62,19 @@ class Command(Plain):
         return Status(there if found else None, ready=found, observed=self._work.plan.spec_hash if found else "")
 
     def create(self, key: Key) -> ClusterReference:
+        if key is Key.BOOTSTRAP and self._bootstrap:
+            return self._bootstrap.create()
         values = self._run(self._work.order.task)
         return _reference(values, key, self._work)
 
     def upgrade(self, _key: Key) -> None:
         self._run(self._work.order.task)
 
-    def delete(self, _key: Key) -> None:
-        self._run(self._work.order.task)
+    def delete(self, key: Key) -> None:
+        if key is Key.BOOTSTRAP and self._bootstrap:
+            self._bootstrap.delete()
+        else:
+            self._run(self._work.order.task)
 
     def install(self, _key: Key) -> tuple[VersionChange, ...]:
         if not self._probed():
@@ -118,6 +133,7 @@ class Command(Plain):
         return float(step.seconds) if step else self._work.tools.settings.program_seconds
 
 
+_OF_BOOTSTRAP = ("create-bootstrap-cluster", "delete-bootstrap-cluster")
 #: Tasks of workflows of other operations: one file serves all of them.
 _OF_ALL = (
     "validate",

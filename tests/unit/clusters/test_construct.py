@@ -240,9 +240,17 @@ def test_a_command_needs_a_bootstrap_cluster_only_if_its_file_names_one():
     plan = a_plan(_CREATE, provider=provider)
     assert not [task for task in _due(plan) if "bootstrap" in task or "pivot" in task]
     assert _step(plan, "create-management-cluster").needs == ()
-    named = a_plan(_CREATE, provider=provider, spec=any_spec(bootstrap=BootstrapPlace.HOST))
+    said = any_spec(bootstrap=BootstrapPlace.HOST, makes_bootstrap=frozenset({"tasks"}))
+    named = a_plan(_CREATE, provider=provider, spec=said)
     assert "create-bootstrap-cluster" in _due(named)
     assert _step(named, "create-management-cluster").needs == ("bootstrap-cluster",)
+
+
+def test_only_a_management_cluster_says_how_its_bootstrap_cluster_comes_about():
+    provider, spec = PROVIDERS[ProviderName.COMMAND], any_spec(bootstrap=BootstrapPlace.HOST)
+    assert a_plan(_WORKLOAD_CREATE, provider=provider, spec=spec)
+    with pytest.raises(refusals.BootstrapNotSaid):
+        a_plan(_CREATE, provider=provider, spec=spec)
 
 
 def test_a_cluster_that_is_deleted_before_it_was_known_is_deleted_whole():

@@ -56,7 +56,10 @@ def test_the_declaration_of_the_page_is_a_file_in_order():
 
 
 def test_the_file_of_a_command_names_tasks_of_its_cluster():
-    document = yaml.safe_load(example("yaml", "kubernetes:"))
-    spec_of(document, any_cluster(ClusterKind.WORKLOAD, provider=ProviderName.COMMAND), ())
-    known = task_ids(ClusterKind.WORKLOAD, PROVIDERS[ProviderName.COMMAND].capabilities)
-    assert {*document["provider"]["tasks"], *document["provider"]["probes"]} <= {*known}
+    kinds = {"none": ClusterKind.WORKLOAD, "eks": ClusterKind.MANAGEMENT}
+    for place, kind in kinds.items():
+        document = yaml.safe_load(example("yaml", f'kubernetes: "1.33"\nbootstrap: {place}'))
+        spec = spec_of(document, any_cluster(kind, provider=ProviderName.COMMAND), ())
+        assert a_plan(Workflow(kind, Operation.CREATE), provider=PROVIDERS[ProviderName.COMMAND], spec=spec)
+        known = task_ids(kind, PROVIDERS[ProviderName.COMMAND].capabilities)
+        assert {*document["provider"]["tasks"], *document["provider"].get("probes", {})} <= {*known}

@@ -7,9 +7,10 @@ import pytest
 from tests.unit.clusters.clusters import SIMULATED, TERRAFORM, any_cluster, any_component, any_spec
 from tidegate.clusters.adapters.source import read_spec
 from tidegate.clusters.rules.kubernetes_version import KubernetesVersion, refuse_newer, refuse_skew, version_of
-from tidegate.clusters.rules.provider import PROVIDERS, bootstrap_place
+from tidegate.clusters.rules.provider import PROVIDERS, bootstrap_place, refuse_unsaid
 from tidegate.clusters.rules.refusals import (
     BootstrapNotOffered,
+    BootstrapNotSaid,
     Downgraded,
     FileMissing,
     InvalidSpec,
@@ -68,6 +69,31 @@ def test_the_hash_changes_with_the_cluster_and_with_its_components():
 def test_the_order_of_files_is_of_no_account():
     files = [("a", b"1"), ("b", b"2")]
     assert _spec(files=files).hash == _spec(files=files[::-1]).hash
+
+
+def test_the_file_says_how_its_bootstrap_cluster_comes_about():
+    def said(provider):
+        return set(_spec({"kubernetes": "1.33", "provider": provider}).makes_bootstrap)
+
+    assert said({"tasks": {"create-bootstrap-cluster": ["kind"]}}) == {"tasks"}
+    assert said({"tasks": {"upgrade-cluster": ["kind"]}, "bootstrap": {"eks": "arn"}}) == {"bootstrap"}
+    assert said({"tasks": ["kind"]}) == said("kind") == said(None) == set()
+
+
+_EITHER = "provider.bootstrap or a command as provider.tasks.create-bootstrap-cluster"
+
+
+@pytest.mark.parametrize(
+    ("place", "allowed"),
+    [(BootstrapPlace.EKS, _EITHER), (BootstrapPlace.EXISTING, _EITHER), (BootstrapPlace.HOST, "Add a command")],
+)
+def test_one_whose_file_does_not_say_so_is_refused_before_anything_runs(place, allowed):
+    command = PROVIDERS[ProviderName.COMMAND]
+    with pytest.raises(BootstrapNotSaid, match=allowed):
+        refuse_unsaid(command, any_spec(), place)
+    refuse_unsaid(command, any_spec(makes_bootstrap=frozenset({"tasks"})), place)
+    refuse_unsaid(command, any_spec(), BootstrapPlace.NONE)
+    refuse_unsaid(SIMULATED, any_spec(), place)
 
 
 def test_a_bootstrap_cluster_lives_where_the_file_says_or_the_provider_has_it():

@@ -11,7 +11,7 @@ from tidegate.clusters.rules.context import Key
 from tidegate.clusters.rules.facts import Situation, due
 from tidegate.clusters.rules.kubernetes_version import refuse_newer, refuse_skew
 from tidegate.clusters.rules.plan import ClusterPlan, PlannedHook, Step, VersionChange
-from tidegate.clusters.rules.provider import ProviderFacts, bootstrap_place
+from tidegate.clusters.rules.provider import ProviderFacts, bootstrap_place, refuse_unsaid
 from tidegate.clusters.rules.refusals import (
     DuplicateId,
     DuplicateKey,
@@ -95,7 +95,10 @@ def build(
         raise WrongWorkflow(declared.kind, operation)
     _refuse_operation(operation, declared, current)
     _refuse_versions(operation, declared, spec, current, management)
-    situation = Situation(declared, spec, current, bootstrap_place(provider, spec))
+    place = bootstrap_place(provider, spec)
+    if declared.kind is ClusterKind.MANAGEMENT:
+        refuse_unsaid(provider, spec, place)
+    situation = Situation(declared, spec, current, place)
     tasks = tasks_of(workflow, provider.capabilities)
     installed = bound_hooks(workflow, tasks, registrars)
     hooks = _in_order(installed, _declared_hooks(declared.hooks, workflow, tasks, provider))

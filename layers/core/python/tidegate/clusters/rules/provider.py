@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from tidegate.clusters.rules.refusals import BootstrapNotOffered, NoContainerEngine
+from tidegate.clusters.rules.refusals import BootstrapNotOffered, BootstrapNotSaid, NoContainerEngine
 from tidegate.clusters.rules.spec import BootstrapPlace, Spec
 from tidegate.clusters.rules.task import Capability
 from tidegate.deploys.rules.cluster import ProviderName
 
 _ANYWHERE = (BootstrapPlace.EXISTING, BootstrapPlace.EKS, BootstrapPlace.HOST)
 _ALL = frozenset(Capability)
+#: Tidegate makes none on a host: its kubeconfig would have to pass through the record of a Systems Manager command.
+_OF_COMMANDS = {
+    BootstrapPlace.EXISTING: frozenset({"bootstrap", "tasks"}),
+    BootstrapPlace.EKS: frozenset({"bootstrap", "tasks"}),
+    BootstrapPlace.HOST: frozenset({"tasks"}),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,13 +25,15 @@ class ProviderFacts:
     """A provider. ``version`` is that of its behaviour: checkpoints of another one do not hold.
 
     ``capabilities`` decide which tasks its workflows have. ``places`` are where its bootstrap cluster may live, the
-    first of them if the cluster's file says nothing; ``none`` among them makes it optional.
+    first of them if the cluster's file says nothing; ``none`` among them makes it optional. ``says_how`` are the keys
+    of the file's section ``provider``, of which one must say how a bootstrap cluster in a place comes about.
     """
 
     name: ProviderName
     version: str
     capabilities: frozenset[Capability] = frozenset()
     places: tuple[BootstrapPlace, ...] = ()
+    says_how: Mapping[BootstrapPlace, frozenset[str]] = field(default_factory=dict)
 
 
 #: The providers. A root module and an adopted cluster are changed from outside of any cluster. Commands may be of a
@@ -35,7 +43,7 @@ PROVIDERS: Mapping[ProviderName, ProviderFacts] = {
     for each in (
         ProviderFacts(ProviderName.TERRAFORM, "1"),
         ProviderFacts(ProviderName.EXISTING, "1"),
-        ProviderFacts(ProviderName.COMMAND, "1", _ALL, (BootstrapPlace.NONE, *_ANYWHERE)),
+        ProviderFacts(ProviderName.COMMAND, "1", _ALL, (BootstrapPlace.NONE, *_ANYWHERE), _OF_COMMANDS),
         ProviderFacts(ProviderName.SIMULATED, "1", _ALL, (*_ANYWHERE, BootstrapPlace.NONE)),
     )
 }
@@ -53,3 +61,9 @@ def bootstrap_place(provider: ProviderFacts, spec: Spec) -> BootstrapPlace:
     if place not in provider.places:
         raise BootstrapNotOffered(provider.name, place, provider.places)
     return place
+
+
+def refuse_unsaid(provider: ProviderFacts, spec: Spec, place: BootstrapPlace) -> None:
+    """Raise BootstrapNotSaid if a management cluster's file does not say how its bootstrap cluster comes about."""
+    if place in provider.says_how and not spec.makes_bootstrap & provider.says_how[place]:
+        raise BootstrapNotSaid(place, sorted(provider.says_how[place]))

@@ -163,6 +163,17 @@ class BootstrapNotOffered(ClusterRefused):
         super().__init__(f"The provider {provider} works with no bootstrap cluster {quoted(place)}: {allowed}.")
 
 
+class BootstrapNotSaid(ClusterRefused):
+    """A bootstrap cluster of which the cluster's file does not say how it comes about."""
+
+    def __init__(self, place: str, keys: Sequence[str]) -> None:
+        words = {"tasks": "a command as provider.tasks.create-bootstrap-cluster", "bootstrap": "provider.bootstrap"}
+        said = " or ".join(words[each] for each in keys)
+        super().__init__(
+            f"The cluster's file says bootstrap: {place}, and not how that bootstrap cluster comes about. Add {said}."
+        )
+
+
 class WrongWorkflow(ClusterRefused):
     """An operation that clusters of a kind do not have."""
 

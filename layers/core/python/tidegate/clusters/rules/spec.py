@@ -38,7 +38,8 @@ class GitOpsAgent(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """A cluster's specification. ``bootstrap`` is None where the file leaves it to the provider.
+    """A cluster's specification. ``bootstrap`` is None where the file leaves it to the provider, ``makes_bootstrap``
+    are the keys under ``provider`` that say how it comes about.
 
     ``hash`` is that of all that the cluster is made of, ``cluster_hash`` that without its components: if only the
     first is another, only components have changed.
@@ -49,6 +50,7 @@ class Spec:
     cluster_hash: str
     bootstrap: BootstrapPlace | None = None
     gitops: GitOpsAgent = GitOpsAgent.NONE
+    makes_bootstrap: frozenset[str] = frozenset()
 
 
 _Word = TypeVar("_Word", bound=StrEnum)
@@ -81,7 +83,17 @@ def spec_of(
         cluster_hash,
         _word(document, "bootstrap", BootstrapPlace),
         _word(document, "gitops", GitOpsAgent) or GitOpsAgent.NONE,
+        _makes_bootstrap(document.get("provider")),
     )
+
+
+def _makes_bootstrap(said: object) -> frozenset[str]:
+    """Return which of ``tasks`` and ``bootstrap``, under ``provider``, say how the bootstrap cluster comes about."""
+    if not isinstance(said, Mapping):
+        return frozenset()
+    tasks = said.get("tasks")
+    commands = isinstance(tasks, Mapping) and "create-bootstrap-cluster" in tasks
+    return frozenset({*(["tasks"] if commands else ()), *(["bootstrap"] if said.get("bootstrap") else ())})
 
 
 def kubernetes_of(document: object) -> str:
