@@ -10,7 +10,7 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -68,17 +68,22 @@ def _applied(cloud: LocalCloud, count: int) -> bool:
 
 def _file(shares: Mapping[str, int]) -> str:
     """Return the configuration of the small fleet."""
-    stacks = []
-    for number, name in enumerate(shares):
-        before = list(shares)[:number][-1:]
-        rules = f"max_concurrent: 2, stop_on_failures: 1, apply_after: [{', '.join(before)}]"
-        stacks.append(f"    {name}: {{tag_query: 'dir:{name}-*', rules: {{{rules}}}}}\n")
     roots = "".join(f"  - {{dir: {name}-{each}}}\n" for name, share in shares.items() for each in range(share))
-    return f"version: 1\nplan_review: never\nstacks:\n  names:\n{''.join(stacks)}roots:\n{roots}"
+    return f"version: 1\nplan_review: never\nstacks:\n  names:\n{waves(shares)}roots:\n{roots}"
 
 
-def _rolled(roots: int) -> dict[str, Any]:
-    command = [sys.executable, "-m", "tests.bench.rollout", str(roots)]
+def waves(names: Iterable[str]) -> str:
+    """Return the lines of stacks of which each waits for the one before."""
+    stacks, before = [], ""
+    for name in names:
+        rules = f"max_concurrent: 2, stop_on_failures: 1, apply_after: [{before}]"
+        stacks.append(f"    {name}: {{tag_query: 'dir:{name}-*', rules: {{{rules}}}}}\n")
+        before = name
+    return "".join(stacks)
+
+
+def _rolled(module: str, roots: int) -> dict[str, Any]:
+    command = [sys.executable, "-m", module, str(roots)]
     told: dict[str, Any] = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
     return told
 
@@ -86,12 +91,17 @@ def _rolled(roots: int) -> dict[str, Any]:
 def run(*, quick: bool) -> Iterator[Line]:
     """Roll out a small fleet with the machines, and compare what a deployment takes in a small and a large one."""
     yield _machines()
-    small, large = (_rolled(roots) for roots in ((20, 40) if quick else (100, 1000)))
+    yield from rolled_out("fleet", "tests.bench.rollout", (20, 40) if quick else (100, 1000))
+
+
+def rolled_out(name: str, module: str, sizes: tuple[int, int]) -> Iterator[Line]:
+    """Compare what a deployment takes in a small and a large rollout in memory, which ``module`` plays."""
+    small, large = (_rolled(module, roots) for roots in sizes)
     roots, few = large["roots"], small["roots"]
-    more = {"baseline": f"the same of {few} roots", **{name: large[name] for name in _TOLD}}
+    more = {"baseline": f"the same of {few} roots", **{field: large[field] for field in _TOLD}}
     calls = {"by_call": large["by_call"], "by_verb": large["by_verb"]}
     yield Line(
-        "fleet_dynamodb_calls",
+        f"{name}_dynamodb_calls",
         large["calls"] / roots,
         small["calls"] / few,
         target=FLAT,
@@ -100,4 +110,4 @@ def run(*, quick: bool) -> Iterator[Line]:
     )
     own, own_of_few = (sum(each["seconds"].values()) for each in (large, small))
     told = {**more, "by_verb": large["seconds"]}
-    yield Line("fleet_own_seconds", own / roots, own_of_few / few, target=OWN_SECONDS, compared="median", more=told)
+    yield Line(f"{name}_own_seconds", own / roots, own_of_few / few, target=OWN_SECONDS, compared="median", more=told)

@@ -15,7 +15,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
@@ -50,6 +50,7 @@ from tidegate.messages import (
     ValidateRevision,
     WaitAtGate,
 )
+from tidegate.plans.rules.plan import Plan
 from tidegate.ports import Enrolled, Ports
 from tidegate.roots.rules.root import Revision, Root, deployment_id
 from tidegate.roots.rules.terms import tagged
@@ -57,13 +58,12 @@ from tidegate.roots.rules.terms import tagged
 REPOSITORY, CHANGE = "bench/fleet", "change-1"
 #: The stacks: how many of a thousand roots each has, how many of them at once, and how long it soaks.
 WAVES = (("canary", 10, 10, 3600), ("early", 90, 20, 3600), ("half", 400, 50, 3600), ("rest", 500, 100, 0))
-_APPLY_SECONDS = (45.0, 90.0)
 _RECONCILED = timedelta(minutes=5)
 #: How long an evaluation of the gates takes. What ends meanwhile is evaluated together.
 _EVALUATION = timedelta(seconds=2)
 _SHA = "a" * 40
 #: The ports whose calls count, and records of one call.
-_STORES, _BATCH = ("queues", "deployments", "jobs", "change_sets", "plan_slots"), 100
+_STORES, _BATCH = ("queues", "deployments", "jobs", "change_sets", "plan_slots", "clusters"), 100
 
 
 @dataclass
@@ -81,7 +81,8 @@ class Clock:
 class Rolled:
     """What a rollout took: calls to DynamoDB by kind, seconds of this process by verb, and of the simulated clock.
 
-    ``most`` has for each stack how many were applied at the same time, ``read`` counts the deployments that were read.
+    ``most`` has for each stack how many were applied at the same time, ``read`` counts the records that were read, each
+    in a set of them, too.
     """
 
     roots: int
@@ -106,14 +107,16 @@ class Counted:
             many = next((each for each in given if isinstance(each, list | tuple | set)), ())
             self._rolled.calls[f"{self._name}.{method}"] += max(1, math.ceil(len(many) / _BATCH))
             answer = found(*given, **named)
-            self._rolled.read += len(answer) if isinstance(answer, Mapping) else isinstance(answer, Deployment)
+            self._rolled.read += len(answer) if isinstance(answer, Mapping | list) else isinstance(answer, Deployment)
             return answer
 
         return call
 
 
 class Fleet:
-    """A change of many roots, and what would happen on AWS."""
+    """A change of many roots, and what would happen on AWS. Of a root, an apply takes ``apply_seconds``."""
+
+    apply_seconds = (45.0, 90.0)
 
     def __init__(self, roots: int) -> None:
         self.rolled, self._random = Rolled(roots), random.Random(1)  # Nothing secret.
@@ -129,10 +132,10 @@ class Fleet:
     def roll_out(self) -> Rolled:
         """Deploy everything. Raise AssertionError if not all were applied, or more at once than the rules allow."""
         began = self._clock.at
-        members = _members(self.rolled.roots, began)
+        members = [replace(each, settings=self.settings(each.root)) for each in _members(self.rolled.roots, began)]
         self._known = {each.id: each for each in members}
-        self._timed("enroll", partial(self.ports.change_sets.enroll, CHANGE, [_enrolled(each) for each in members]))
-        self._timed("enqueue", partial(enqueue_all, members, partial(enqueue, self.ports)))
+        self.timed("enroll", partial(self.ports.change_sets.enroll, CHANGE, [_enrolled(each) for each in members]))
+        self.timed("enqueue", partial(enqueue_all, members, partial(enqueue, self.ports)))
         for each in members:
             self._plan(each)
         while True:
@@ -150,24 +153,35 @@ class Fleet:
         self.rolled.simulated = self._clock.at - began
         return self.rolled
 
+    def settings(self, _root: Root) -> RootSettings:
+        """Return the settings of a root."""
+        return RootSettings(ReviewRule(when=PlanReview.NEVER))
+
+    def planned(self, _root: Root, job: str) -> Plan:
+        """Return what a plan job has stored."""
+        return any_plan(job=job)
+
+    def apply(self, each: Deployment) -> None:
+        """Do what the verbs do of an apply between its begin and its result: of a root, nothing."""
+
     def _plan(self, each: Deployment) -> None:
         """Take a deployment from its queue to its gate."""
         execution = next(name for name, queue in self.ports.workflows.starts if queue == each.queue)  # type: ignore[attr-defined]
         claim = ClaimDeployment(queue=each.queue, execution=execution, rounds=0, started=self._clock.at)
-        self._timed("claim_deployment", partial(claim_deployment, self.ports, claim))
+        self.timed("claim_deployment", partial(claim_deployment, self.ports, claim))
         validate = ValidateRevision(queue=each.queue, deployment=each.id)
-        self._timed("validate_revision", partial(validate_revision, self.ports, validate))
+        self.timed("validate_revision", partial(validate_revision, self.ports, validate))
         begun = self._begin(each, "plan")
-        plan = RecordPlan(deployment=each.id, plan=any_plan(job=begun.job))
-        recorded = self._timed("record_plan", partial(record_plan, self.ports, plan))
+        plan = RecordPlan(deployment=each.id, plan=self.planned(each.root, begun.job))
+        recorded = self.timed("record_plan", partial(record_plan, self.ports, plan))
         assert recorded.next == "gate", recorded
         self.ports.workflows.waiting.add(each.id)  # type: ignore[attr-defined]
         wait = WaitAtGate(deployment=each.id, token=each.id, job=begun.job)
-        self._timed("wait_at_gate", partial(wait_at_gate, self.ports, wait))
+        self.timed("wait_at_gate", partial(wait_at_gate, self.ports, wait))
 
     def _begin(self, each: Deployment, phase: Any) -> Any:
         message = BeginJob(deployment=each.id, phase=phase, attempt=1)
-        return self._timed(f"begin_{phase}", partial(begin_job, self.ports, message))
+        return self.timed(f"begin_{phase}", partial(begin_job, self.ports, message))
 
     def _evaluate(self) -> None:
         """Evaluate the gates as long as somebody asks, and begin what they let through. Equal messages are one."""
@@ -175,7 +189,7 @@ class Fleet:
         self._begin_answered()
         while asked:
             asked.clear()
-            self._timed("open_gates", partial(open_gates, self.ports, CHANGE))
+            self.timed("open_gates", partial(open_gates, self.ports, CHANGE))
             self._clock.at += _EVALUATION
             self._begin_answered()
 
@@ -191,24 +205,24 @@ class Fleet:
             self._begin(each, "apply")
             self._running[each.stack] += 1
             self.rolled.most[each.stack] = max(self.rolled.most[each.stack], self._running[each.stack])
-            takes = timedelta(seconds=self._random.uniform(*_APPLY_SECONDS))
+            takes = timedelta(seconds=self._random.uniform(*self.apply_seconds))
             heapq.heappush(self._heap, (self._clock.at + takes, token))
 
     def _replan(self, each: Deployment) -> None:
         """Plan again, as other stacks changed something since, and come back to the gate."""
         message = BeginJob(deployment=each.id, phase="plan", attempt=2)
-        begun = self._timed("begin_plan", partial(begin_job, self.ports, message))
-        plan = RecordPlan(deployment=each.id, plan=any_plan(job=begun.job))
-        self._timed("record_plan", partial(record_plan, self.ports, plan))
+        begun = self.timed("begin_plan", partial(begin_job, self.ports, message))
+        plan = RecordPlan(deployment=each.id, plan=self.planned(each.root, begun.job))
+        self.timed("record_plan", partial(record_plan, self.ports, plan))
         self.ports.workflows.waiting.add(each.id)  # type: ignore[attr-defined]
         wait = WaitAtGate(deployment=each.id, token=each.id, job=begun.job)
-        self._timed("wait_at_gate", partial(wait_at_gate, self.ports, wait))
+        self.timed("wait_at_gate", partial(wait_at_gate, self.ports, wait))
 
     def _wait_for_soak(self) -> bool:
         """Let time pass until a soak has ended and the reconciler has evaluated the gates; tell whether any wait."""
         for _ in range(24):
             self._clock.at += _RECONCILED
-            if self._timed("open_gates", partial(open_gates, self.ports, CHANGE)):
+            if self.timed("open_gates", partial(open_gates, self.ports, CHANGE)):
                 self._evaluate()
             if self._heap:
                 return True
@@ -216,12 +230,14 @@ class Fleet:
 
     def _end(self, each: Deployment) -> None:
         self._running[each.stack] -= 1
+        self.apply(each)
         result = RecordResult(deployment=each.id, state="applied", last_lines="Apply complete!")
-        self._timed("record_result", partial(record_result, self.ports, result))
+        self.timed("record_result", partial(record_result, self.ports, result))
         outcome = RecordOutcome(queue=each.queue, deployment=each.id)
-        self._timed("record_outcome", partial(record_outcome, self.ports, outcome))
+        self.timed("record_outcome", partial(record_outcome, self.ports, outcome))
 
-    def _timed(self, verb: str, call: Any) -> Any:
+    def timed(self, verb: str, call: Any) -> Any:
+        """Call it, and count what that takes as the verb's."""
         began, before = time.process_time(), self.rolled.calls.total()
         answer = call()
         self.rolled.seconds[verb] += time.process_time() - began  # type: ignore[assignment]
@@ -248,7 +264,6 @@ def _members(roots: int, at: datetime) -> list[Deployment]:
             DeploymentRequest(Trigger.MERGE, "maintainer", at),
             stack=each.stack,
             change=Membership(CHANGE, each.why, waits=each.waits, wave=each.wave),
-            settings=RootSettings(ReviewRule(when=PlanReview.NEVER)),
         )
         for each in found.members
     ]
@@ -258,9 +273,8 @@ def _enrolled(each: Deployment) -> Enrolled:
     return Enrolled(each.root.name, each.stack, each.id, each.request.at)
 
 
-def main(roots: int) -> None:
-    """Roll a fleet out, and print what that took."""
-    rolled = Fleet(roots).roll_out()
+def tell(rolled: Rolled) -> None:
+    """Print what a rollout took."""
     told = {
         "roots": rolled.roots,
         "calls": rolled.calls.total(),
@@ -275,4 +289,4 @@ def main(roots: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    tell(Fleet(int(sys.argv[1])).roll_out())

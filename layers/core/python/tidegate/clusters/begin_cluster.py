@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tidegate.clusters.related import related_clusters
 from tidegate.clusters.rules.ending import is_begun
 from tidegate.clusters.rules.execution_refusals import MachineChanged
 from tidegate.clusters.rules.locking import check_relations, locked
@@ -23,7 +24,7 @@ def with_known(ports: Ports, job: Job) -> Job:
     """Return the job that plans a cluster, with what is known of it. One that plans none stays as it is."""
     if job.run.cluster is None:
         return job
-    all_ = tuple(ports.clusters.clusters(job.repository))
+    all_ = related_clusters(ports, job.repository, job.run.cluster)
     by_name = {each.name: each for each in all_}
     record, above = by_name.get(job.run.cluster.name), by_name.get(job.run.cluster.management)
     return replace(
@@ -70,7 +71,7 @@ def _lock(
     ports: Ports, message: BeginCluster, deployment: Deployment, plan: ClusterPlan, artifact: Artifact
 ) -> ClusterRecord:
     cluster, repository = plan.cluster, deployment.repository
-    all_ = tuple(ports.clusters.clusters(repository))
+    all_ = related_clusters(ports, repository, cluster)
     known = next((each for each in all_ if each.name == cluster.name), None)
     before = known or ClusterRecord(repository, cluster.name, cluster.kind, cluster.provider)
     after = locked(before, plan, artifact, message.deployment, message.execution, ports.clock.now())

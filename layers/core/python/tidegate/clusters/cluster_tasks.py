@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from tidegate.clusters.related import related_clusters
 from tidegate.clusters.rules.execution_refusals import NotItsTurn
 from tidegate.clusters.rules.functions import function_arn
 from tidegate.clusters.rules.locking import check_lock
@@ -137,7 +138,7 @@ def _run(ports: Ports, at: _At, hook: PlannedHook | None, attempt: int) -> Clust
     run, phase = at.record.working, at.phase
     repeated = phase is not None and phase.state is PhaseState.RUNNING and phase.attempt == attempt
     name = phase.job if phase and repeated else job_id(at.deployment.id, JobKind.TASK, run.jobs + 1)
-    all_ = tuple(ports.clusters.clusters(at.record.repository))
+    all_ = related_clusters(ports, at.record.repository, at.plan.cluster)
     management = next((each for each in all_ if each.name == at.plan.cluster.management), None)
     order = TaskOrder(
         cluster=at.plan.cluster,
