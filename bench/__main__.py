@@ -9,6 +9,7 @@ from typing import Protocol
 
 from bench import (
     calls,
+    clusters,
     configuration,
     cost,
     discovery,
@@ -76,6 +77,7 @@ GROUPS: Mapping[str, Benchmarks] = {
     "queues": queues.run,
     "config-updates": updates.run,
     "fleet": fleet.run,
+    "clusters": clusters.run,
     "modelled": modelled.run,
     "cold_path": modelled.count,
 }
