@@ -10,8 +10,19 @@ from playwright.sync_api import expect
 
 from tests.api.calls import failed_cluster
 from tests.browser.site import CHROMIUM
-from tests.builders import PLAN_TEXT, REPOSITORY, amended, any_deployment, any_job, any_lock, any_queue, deployment_in
+from tests.builders import (
+    PLAN_TEXT,
+    REPOSITORY,
+    amended,
+    any_deployment,
+    any_job,
+    any_lock,
+    any_queue,
+    any_root,
+    deployment_in,
+)
 from tidegate.changes.rules.waits import Waits
+from tidegate.changes.rules.wave import WaveFailure, WaveRules
 from tidegate.deploys.rules.state import State
 
 pytestmark = [
@@ -273,6 +284,26 @@ def test_without_scripts_a_failed_workflow_is_given_up(site, visit):
     page.get_by_role("button", name="Release").click()
     expect(page.get_by_role("status")).to_contain_text("is being given back")
     assert cluster.record.run.gives_up
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_without_scripts_a_stack_is_stopped_after_its_first_failure(site, visit, width):
+    states, wave = (State.APPLIED, State.APPLY_FAILED, State.GATED), WaveRules(stop_on_failures=1)
+    named = [
+        amended(deployment_in(state, number), root=any_root(name=f"root-{number}"), stack="prod", wave=wave)
+        for number, state in enumerate(states, 1)
+    ]
+    _, failed, _ = site.wires.changed(*named)
+    known = site.wires.change_sets.wave("c-1", "prod")
+    site.wires.change_sets.save_wave(replace(known, failed=(WaveFailure("root-2", failed.id),)))
+    page = visit("/changes/c-1", java_script_enabled=False, viewport={"width": width, "height": 740})
+    expect(page.get_by_text("1 of 3 done, 1 waiting, 1 failed")).to_be_visible()
+    expect(page.get_by_text("This stack does not continue")).to_be_visible()
+    page.get_by_text("Stop this stack").click()
+    page.get_by_label("I understand").check()
+    page.get_by_role("button", name="Stop").click()
+    expect(page.get_by_text("reviewer stopped this stack")).to_be_visible()
+    expect(page.get_by_text("Stop this stack")).to_have_count(0)
 
 
 def test_the_last_lines_are_shown_from_their_end(site, visit):

@@ -218,6 +218,17 @@ def test_why_a_cluster_is_upgraded_is_said():
     assert "file" in _step(changed, "upgrade-cluster").why
 
 
+def test_a_task_names_the_components_of_its_role_alone_and_a_version_before_only_where_there_is_one():
+    components = (
+        any_component(ComponentRole.NETWORKING, name="cilium", version="1.16"),
+        any_component(ComponentRole.MANAGEMENT, name="flux", version="2.4"),
+    )
+    plan = a_plan(_CREATE, declared=any_cluster(components=components))
+    why = _step(plan, "install-networking").why
+    assert "cilium 1.16" in why
+    assert "flux" not in why
+
+
 def test_components_decide_whether_they_are_installed_and_say_their_versions():
     networking = any_component(ComponentRole.NETWORKING, name="cilium", version="1.16")
     plan = a_plan(

@@ -106,6 +106,7 @@ def test_an_unknown_anchor_is_refused_with_the_nearest_and_all_that_there_are():
     with pytest.raises(UnknownAnchor, match="create-bootstrap-cluster") as refused:
         a_plan(_CREATE, registering(_CREATE, (_AFTER, "create-bootstrap-clutser", a_hook())))
     assert refused.value.near == "create-bootstrap-cluster"
+    assert "mean create-bootstrap-cluster?" in str(refused.value)
     assert "validate" in refused.value.known
 
 
@@ -113,6 +114,7 @@ def test_an_anchor_that_is_like_no_other_is_refused_with_all_that_there_are():
     with pytest.raises(UnknownAnchor, match="pivot-to-management") as refused:
         a_plan(_CREATE, registering(_CREATE, (_AFTER, "xyz", a_hook())))
     assert refused.value.near is None
+    assert "mean" not in str(refused.value)
 
 
 def test_a_task_that_the_provider_leaves_out_is_no_anchor():
