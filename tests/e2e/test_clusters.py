@@ -74,8 +74,6 @@ def test_an_upgrade_that_fails_in_the_middle_goes_on_there_once_the_cause_is_gon
     assert (second["validate"], second["upgrade-networking"]) == ("done", "done-before")
     assert (second["may"], second["upgrade-cluster"]) == ("done", "done")
 
-    # It was a deployment by hand, which locks the queue.
-    assert run_tidegate(project, "unlock", project.name, NAME).returncode == 0
     gone = applied(project, project.push_files({"tidegate.yaml": f"{FILE}    destroy: true\n"}))
     assert (gone["state"], gone["workflow"]["operation"]) == ("absent", "delete")
 

@@ -29,6 +29,7 @@ from tidegate.deploys.rules.cluster import HookPoint
 
 TASK = Fails("TaskFailed")
 THROTTLED = Fails("StepFunctions.ThrottlingException")
+BUSY = Fails("ClusterBusy")
 FAILED = {"state": "failed", "error": "TaskFailed", "cause": "told to fail", "last_lines": ""}
 PLAIN: dict[str, Answer] = {
     "Lock the cluster": {"fence": 1},
@@ -84,10 +85,11 @@ class Journey:
 
 
 def _stumbling(machine: Machine) -> dict[str, list[Answer]]:
+    """Every call fails at first, and the cluster is still being worked on when it is to be locked."""
     return {
         name: [*TWICE, PLAIN[name]] if "lambda" in task["Resource"] else [THROTTLED, PLAIN.get(name, {})]
         for name, task in machine.tasks()
-    }
+    } | {"Lock the cluster": [*TWICE, BUSY, PLAIN["Lock the cluster"]]}
 
 
 def _stumbling_at_the_end(machine: Machine) -> dict[str, list[Answer]]:
@@ -95,7 +97,8 @@ def _stumbling_at_the_end(machine: Machine) -> dict[str, list[Answer]]:
 
 
 def _failing(machine: Machine) -> Iterator[Journey]:
-    """Yield a journey for each state that may fail."""
+    """Yield a journey for each state that may fail, and one that waits for its lock until that is too long."""
+    yield Journey(machine.name, "its cluster stays busy", answers={"Lock the cluster": [BUSY]})
     for name, task in machine.tasks():
         if name != "Handle the error":
             error = REFUSED if "lambda" in task["Resource"] else TASK

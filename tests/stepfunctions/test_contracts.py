@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from tests.stepfunctions.contracts import BY_TOKEN, CONTRACTS, REPORTED, STOPPED
 from tests.stepfunctions.machines import CLUSTER_MACHINES, MACHINES, Machine, expressions
 from tidegate.bootstrap.table import STEPS
+from tidegate.clusters.rules import execution_refusals
 from tidegate.rules import errors
 from tidegate_cdk.function_specs import SPECS
 
@@ -98,7 +99,9 @@ def test_a_choice_asks_for_every_word_that_the_answer_can_be(machine: Machine):
 
 @ALL
 def test_every_error_that_is_retried_or_caught_exists(machine: Machine):
-    ours = {name for name in vars(errors) if isinstance(getattr(errors, name), type)}
+    ours = {
+        name for module in (errors, execution_refusals) for name, it in vars(module).items() if isinstance(it, type)
+    }
     for name, task in machine.tasks():
         for rule in (*task.get("Retry", []), *task.get("Catch", [])):
             for error in rule["ErrorEquals"]:

@@ -90,6 +90,25 @@ def test_a_cancellation_before_its_begin_keeps_it_from_beginning(cluster):
     assert cluster.record.lock is None
 
 
+def test_a_cancellation_ends_the_wait_for_a_lock(cluster):
+    cluster.begin()
+    waiting = cluster.deployed(2)
+    with pytest.raises(ClusterLocked):
+        cluster.begin(waiting)
+    assert cancel_deployment(cluster.ports, waiting, "rhea", NOW, is_apply=True).done
+    with pytest.raises(DeploymentCancelled):
+        cluster.begin(waiting)
+
+
+def test_a_workflow_that_waited_begins_once_the_other_has_ended(cluster):
+    cluster.begin()
+    waiting = cluster.deployed(2)
+    with pytest.raises(ClusterLocked):
+        cluster.begin(waiting)
+    cluster.end()
+    assert cluster.begin(waiting) == 2
+
+
 def test_a_cancellation_of_a_running_workflow_keeps_its_next_task_from_beginning(cluster):
     cluster.begin()
     cluster.do("validate")
@@ -134,13 +153,13 @@ def test_a_held_resource_of_a_cluster_without_a_run_keeps_nothing_from_beginning
 def test_a_workload_cluster_waits_for_its_management_cluster(cluster, operation):
     cluster.clusters.save(replace(cluster.record, lock=LOCK))
     plan = replace(CREATE, workflow=Workflow(ClusterKind.WORKLOAD, operation))
-    with pytest.raises(ClusterBusy, match="shop waits for fleet"):
+    with pytest.raises(ClusterBusy, match="Deploy shop again"):
         cluster.begin(cluster.deployed(1, plan))
 
 
 def test_a_management_cluster_waits_for_its_workload_clusters(cluster):
     cluster.begin(cluster.deployed(1, CREATE))
-    with pytest.raises(ClusterBusy, match="fleet waits for shop"):
+    with pytest.raises(ClusterBusy, match="Deploy fleet again"):
         cluster.begin(cluster.deployed(2))
 
 

@@ -13,6 +13,8 @@ from tidegate.clusters.rules.audit import ClusterOperation
 from tidegate.clusters.rules.execution_refusals import NoCluster, StaleFence
 from tidegate.clusters.rules.record import Held, Lock
 from tidegate.deploys.authorize import person_asking
+from tidegate.deploys.rules.origin import Destruction
+from tidegate.deploys.rules.request import Trigger
 from tidegate.ports import KnownRepository
 from tidegate.requests.resume_cluster import resume_cluster
 from tidegate.rules.access import Access
@@ -53,8 +55,34 @@ def test_a_failed_workflow_is_resumed_by_a_new_deployment(cluster):
     cluster.failed_at("upgrade-cluster")
     assert resume(cluster).done
     (request,) = cluster.ports.events.sent
-    assert (request.event, request.fields["roots"], request.fields["by"]) == ("manual", ["fleet"], BY)
+    assert request.event == "manual"
+    assert request.fields == {"repository": REPOSITORY, "roots": ["fleet"], "by": BY, "resumes": True}
     assert audited(cluster) == ["CLUSTER_RESUMED"]
+
+
+def with_request(cluster, **fields):
+    cluster.failed_at("upgrade-cluster")
+    deployment = cluster.ports.deployments.get("d1")
+    cluster.ports.deployments.save(replace(deployment, request=replace(deployment.request, **fields)))
+
+
+def test_the_deletion_of_a_cluster_that_is_declared_no_more_is_resumed_as_a_deletion(cluster):
+    with_request(cluster, destroy=Destruction("d0"))
+    assert resume(cluster).done
+    (request,) = cluster.ports.events.sent
+    assert request.fields == {"repository": REPOSITORY, "roots": ["fleet"], "by": BY, "destroy": True}
+
+
+def test_a_workflow_of_a_pull_request_is_not_resumed_from_the_default_branch(cluster):
+    with_request(cluster, trigger=Trigger.MANUAL, pull_request=7)
+    assert "Apply #7 again" in resume(cluster).reason
+    assert (audited(cluster), cluster.ports.events.sent) == ([], [])
+
+
+def test_a_workflow_whose_deployment_has_no_record_any_more_is_resumed(cluster):
+    cluster.failed_at("upgrade-cluster")
+    cluster.clusters.save(replace(cluster.record, run=replace(cluster.record.run, deployment="gone")))
+    assert resume(cluster).done
 
 
 def test_a_workflow_that_runs_or_has_completed_is_not_resumed(cluster):

@@ -124,6 +124,13 @@ def test_only_a_deployment_by_hand_locks_when_it_is_let_in(trigger):
     assert (lock is not None) is (trigger is Trigger.MANUAL)
 
 
+def test_the_resume_of_a_clusters_workflow_leaves_the_queue_as_it_is():
+    request = replace(any_deployment(trigger=Trigger.MANUAL).request, resumes=True)
+    resume = replace(deployment_in(State.PLANNING), request=request)
+    assert lock_when_let_in(resume, None, NOW) is None
+    assert lock_when_let_in(resume, any_lock(), NOW) == any_lock()
+
+
 def test_a_lock_remembers_only_the_one_that_it_replaced():
     first, second, third = (any_deployment(number, trigger=Trigger.MANUAL) for number in (1, 2, 3))
     lock = None

@@ -57,6 +57,13 @@ def test_a_query_that_means_nothing_and_a_directory_outside_are_refused(known):
     assert known.ports.events.sent == []
 
 
+def test_a_resume_is_deployed_as_one(scenario):
+    scenario.file(MAIN, TAGGED)
+    scenario.request("live/app", resumes=True)
+    (deployment,) = scenario.enqueued
+    assert (deployment.request.trigger, deployment.request.resumes) == (Trigger.MANUAL, True)
+
+
 TAGGED = "version: 1\nroots: [{dir: live/app, tags: [web]}, {dir: live/db}]\n"
 
 

@@ -38,11 +38,13 @@ def with_known(ports: Ports, job: Job) -> Job:
 def begin_cluster(ports: Ports, message: BeginCluster) -> ClusterBegun:
     """Take the deployment's apply for this execution, so that it is known to have begun, and lock the cluster.
 
-    Raise ClusterLocked, ClusterBusy, ResourcesHeld, WorkloadsLeft, MachineChanged, ClusterPlanAltered, and
-    DeploymentCancelled.
+    Raise ClusterLocked and ClusterBusy, after which the call is repeated for some time; ResourcesHeld, WorkloadsLeft,
+    MachineChanged, ClusterPlanAltered, and DeploymentCancelled.
     """
     deployment = ports.deployments.get(message.deployment)
     _take_apply(ports, message, deployment)
+    if deployment.outcome.cancelled:  # While it waited for the lock.
+        raise DeploymentCancelled(deployment.id)
     artifact = plan_artifact(deployment)
     plan = ports.cluster_files.plan(artifact)
     if message.machine and plan.machine and message.machine != plan.machine:

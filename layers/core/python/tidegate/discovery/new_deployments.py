@@ -39,7 +39,8 @@ class Request:
     """What asks for deployments: which repository and revision, who, when, and why.
 
     ``tells_apart`` is unique among requests for the same revision. ``base_sha`` is the commit with which the revision
-    is merged first, if a pull request is applied; ``fork_sha`` is as for deployments.
+    is merged first, if a pull request is applied; ``fork_sha`` and ``resumes`` are as for
+    deployments.
     """
 
     repository: str
@@ -53,6 +54,7 @@ class Request:
     forced: bool = False
     base_sha: str = ""
     fork_sha: str = ""
+    resumes: bool = False
 
 
 def new_deployments(request: Request, members: Sequence[Deployable]) -> list[Deployment]:
@@ -181,6 +183,7 @@ def _deployment(request: Request, each: Deployable, at: datetime, change: str, l
             forced=request.forced,
             base_sha=request.base_sha,
             fork_sha=request.fork_sha,
+            resumes=request.resumes,
         ),
         stack=member.stack,
         within=configured.within,

@@ -56,6 +56,7 @@ class DeployRequest:
     destroy: bool = False
     directories: tuple[str, ...] = ()
     query: str = ""
+    resumes: bool = False
 
     @property
     def meant(self) -> PlanRequest:
@@ -163,4 +164,5 @@ def _request(request: DeployRequest, head: Revision) -> Request:
         request.by,
         request.received_at,
         UNKNOWN,  # They are found when it is its turn: what is deployed then is what it changes.
+        resumes=request.resumes,
     )

@@ -37,8 +37,9 @@ def locked(
         return record
     if record.lock:
         raise ClusterLocked(
-            f"{record.name} is locked: the deployment {record.lock.deployment} works on it. Wait for its end. If its "
-            f"execution is gone, release the cluster: tidegate cluster release {record.repository} {record.name}"
+            f"{record.name} is locked: the deployment {record.lock.deployment} works on it. "
+            "Deploy again after its end. If its execution is gone, release the cluster: "
+            f"tidegate cluster release {record.repository} {record.name}"
         )
     identity = identity_of(plan)
     if problem := held_problem(record, identity):
@@ -81,7 +82,8 @@ def check_relations(record: ClusterRecord, plan: ClusterPlan, all_: tuple[Cluste
     for each in related:
         if each.lock:
             raise ClusterBusy(
-                f"{record.name} waits for {each.name}, which the deployment {each.lock.deployment} works on."
+                f"{each.name} is related to {record.name}, and the deployment {each.lock.deployment} works on it. "
+                f"Deploy {record.name} again after its end."
             )
     left = workloads_of(record, all_) if plan.workflow.operation is Operation.DELETE else ()
     if left and plan.cluster.kind is ClusterKind.MANAGEMENT:

@@ -347,9 +347,9 @@ def _as_deployed(deployment: Deployment) -> Deployed:
 
 def lock_when_let_in(deployment: Deployment, lock: Lock | None, at: datetime) -> Lock | None:
     """Return the queue's lock once ``deployment`` is admitted: a manual one locks, so that no merge silently reverts
-    it.
+    it. The resume of a cluster's workflow does not: it is of what is merged.
     """
-    if deployment.request.trigger is not Trigger.MANUAL:
+    if deployment.request.trigger is not Trigger.MANUAL or deployment.request.resumes:
         return lock
     found = by_hand(lock) if lock is None or lock.unlocking else replace(lock, before=by_hand(lock.before))
     return Lock(

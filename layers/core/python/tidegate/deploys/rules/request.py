@@ -44,6 +44,8 @@ class DeploymentRequest:
     fork_sha: str = ""
     #: What the deployed change is, in words.
     headline: Headline = field(default_factory=Headline)
+    #: Whether it resumes a cluster's failed workflow. It is of the default branch, so no merge reverts it.
+    resumes: bool = False
 
 
 @dataclass(frozen=True, slots=True)
