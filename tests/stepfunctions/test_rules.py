@@ -11,10 +11,13 @@ import pytest
 from tests.stepfunctions.contracts import CONTRACTS
 from tests.stepfunctions.machines import CLUSTER_MACHINES, MACHINES, RENDERED, Machine, expressions
 from tests.stepfunctions.worst_case import CALL, LIMIT_OF_THE_ROOT, longest
+from tidegate.clusters.rules.rendering import MOST_SECONDS
 from tidegate.deploys.rules.gate import GATE_DAYS
 from tidegate.deploys.rules.requirements_gate import REQUIREMENTS_DAYS
 from tidegate.deploys.rules.review import REVIEW_DAYS
 from tidegate.deploys.rules.runner_size import APPLY_SECONDS
+from tidegate.deploys.rules.slots import SLOT_WAIT_HOURS
+from tidegate.jobs.begin_job import PLAN_ATTEMPTS
 from tidegate_cdk.asl_state_machine import LAYERS
 
 pytestmark = pytest.mark.parametrize("machine", [*MACHINES, *CLUSTER_MACHINES], ids=lambda machine: machine.name)
@@ -46,6 +49,9 @@ _ECS = {
     "AmazonECS.Unknown",
 }
 _CATCH_ALL = ["States.ALL"]
+_DAY = 24 * 3600
+#: Seconds that a deployment may work, besides its waits for people and for others.
+_WORK = 5 * _DAY
 #: A task that times out here has not started an engine: the runner's first act is the answer.
 _START_OF_RUNNER = "ecs:runTask.waitForTaskToken"
 
@@ -90,7 +96,22 @@ def test_every_choice_is_a_question_with_a_default(machine: Machine):
 
 def test_every_task_has_a_time_limit(machine: Machine):
     for name, task in machine.tasks():
-        assert 0 < longest(task) <= (2 * GATE_DAYS + REVIEW_DAYS + REQUIREMENTS_DAYS + 1) * 24 * 3600, name
+        assert 0 < longest(task) <= (2 * GATE_DAYS + REVIEW_DAYS + REQUIREMENTS_DAYS) * _DAY + _WORK, name
+
+
+def test_who_waits_for_another_execution_waits_longer_than_that_may_take(machine: Machine):
+    limits = {each.name: each.definition.get("TimeoutSeconds") for each in (*MACHINES, *CLUSTER_MACHINES)}
+    waits = {name: longest(task) for name, task in machine.tasks() if "StateMachineArn" in task["Arguments"]}
+    hour = 3600
+    if "Run the cluster workflow" in waits:
+        assert waits["Run the cluster workflow"] == MOST_SECONDS + hour
+    if "Handle the error" in waits:
+        assert limits[machine.name] == MOST_SECONDS
+        assert waits["Handle the error"] == limits["cluster_error"] + hour
+    if "Plan, review and apply" in waits:
+        for_people = (2 * GATE_DAYS + REVIEW_DAYS + REQUIREMENTS_DAYS) * _DAY
+        working = MOST_SECONDS + hour + PLAN_ATTEMPTS * hour + 2 * SLOT_WAIT_HOURS * hour
+        assert for_people + working < waits["Plan, review and apply"] == for_people + _WORK
 
 
 def test_people_are_told_how_long_it_really_waits_for_them_and_for_others(machine: Machine):

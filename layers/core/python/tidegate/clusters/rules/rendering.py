@@ -24,7 +24,8 @@ from tidegate.deploys.rules.cluster import HookPoint
 #: Seconds that a task may take besides its own: its runner is started up to three times, five minutes each, and it
 #: waits some forty minutes for a cluster that does not answer.
 STARTING_AND_WAITING = 3600
-#: Seconds after which an execution ends: longer than all tasks together, so that only hooks can come to it.
+#: Seconds after which an execution ends: longer than the wait for the lock and all tasks together, so that only hooks
+#: can come to it. The machines around it wait longer: *Run the cluster workflow*, and *Plan, review and apply*.
 MOST_SECONDS = 3 * 86_400
 
 Parts = Mapping[str, Any]
