@@ -163,6 +163,15 @@ def test_a_management_cluster_waits_for_its_workload_clusters(cluster):
         cluster.begin(cluster.deployed(2))
 
 
+def test_only_one_of_two_workflows_of_a_cluster_begins_at_a_time(cluster):
+    """Both have seen it unlocked."""
+    before = cluster.clusters.clusters(REPOSITORY)
+    cluster.begin(cluster.deployed(1))
+    stale = changed(cluster.ports, clusters=With(cluster.clusters, clusters=lambda _repository: before))
+    with pytest.raises(Conflict):
+        ClusterScenario(ports=stale, current=None).begin(cluster.deployed(2))
+
+
 def test_only_one_of_two_related_workflows_begins_at_a_time(cluster):
     """Both have seen the other one unlocked."""
     before = cluster.clusters.clusters(REPOSITORY)
