@@ -61,7 +61,9 @@ def run_job(
     """Take the job, run it, store its log and report its result. Raise JobNotForUs."""
     record = JobRecord(aws, settings.table, settings.job, settings.job_digest)
     job = record.specification()
-    masker = Masker((*settings.mask_patterns, *job.run.masks, *(FORMS_OF_SESSIONS if takes_sessions(job) else ())))
+    # Logs of pods, which diagnostics collect, have tokens that the runner does not know either.
+    unknown = takes_sessions(job) or job.kind is JobKind.TASK
+    masker = Masker((*settings.mask_patterns, *job.run.masks, *(FORMS_OF_SESSIONS if unknown else ())))
     masker.add([settings.start_token, environ.get("AWS_SECRET_ACCESS_KEY", ""), environ.get("AWS_SESSION_TOKEN", "")])
     masker.add(environ.get(name, "") for name in settings.secret_variables)
     log = JobLog(directory / "job.log", masker)

@@ -48,6 +48,7 @@ _CLUSTERS = (
 _TASKS = (
     "cluster-tasks/*/order.json",
     "cluster-tasks/*/result.json",
+    "cluster-tasks/*/diagnostics.*",
     "clusters/*",
     *(f"logs/*-task-{number}.txt" for number in ("?", "??", "???")),
 )

@@ -46,9 +46,10 @@ _REPLAYED = (
 )
 #: The kind of runners that do tasks of clusters.
 _TASK = "task"
-#: What they leave: backups, diagnostics and configurations of clusters among it.
+#: What they leave: backups and configurations of clusters among it.
 _TASKS = (
     "cluster-tasks/*/result.json",
+    "cluster-tasks/*/diagnostics.*",
     "clusters/*",
     "errored/*",
     *(f"logs/{jobs}.txt" for jobs in ("*-task-?", "*-task-??", "*-task-???")),

@@ -17,6 +17,9 @@ _LOG_DAYS = 365
 _POLICY_DAYS = 180
 #: What a replay was to make and has made is used within the hour; people may look at it later.
 _REPLAY_DAYS = 30
+#: Orders, results and diagnostics of clusters' tasks. Logs of pods may hold what nobody has foreseen, so they do not
+#: stay as long as other logs. Backups are no part of it: they are deleted once they are not needed.
+_TASK_DAYS = 90
 #: States that an engine could not save wait for a person.
 _ERRORED_DAYS = 180
 
@@ -70,6 +73,7 @@ class Storage(Construct):
                 _expiry("policies/", _POLICY_DAYS),
                 _expiry("errored/", _ERRORED_DAYS),
                 _expiry("replays/", _REPLAY_DAYS),
+                _expiry("cluster-tasks/", _TASK_DAYS),
                 s3.LifecycleRule(id="uploads", abort_incomplete_multipart_upload_after=Duration.days(1)),
             ],
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -28,6 +29,7 @@ _LONGEST = 2_000
 MOST_BYTES, MOST_PAGES, ANSWER_SECONDS = 128 << 20, 200, 300.0
 _BLOCK = 1 << 16
 _SEPARATORS = frozenset("/%?#")
+_LOOPBACK = "127.0.0.1,localhost"
 
 _JSON = "application/json"
 _MERGE = "application/merge-patch+json"
@@ -55,6 +57,8 @@ class Api:
         from urllib3 import Timeout  # noqa: PLC0415
 
         configuration = Configuration()
+        # The client takes a proxy from the environment, but forgets what is reached without it.
+        configuration.no_proxy = ",".join(filter(None, (os.environ.get("NO_PROXY"), _LOOPBACK)))
         try:
             load_kube_config_from_dict(
                 kubeconfig, client_configuration=configuration, persist_config=False, temp_file_path=str(directory)

@@ -91,6 +91,7 @@ class _Installing:
         self._apply(late)
         self._delete(known - wanted)
         self._until_ready([*early, *late], component.seconds)
+        self._check()
         self._remember(wanted, component.version)
         return Installed(component.name, before, component.version, self._changed)
 
@@ -123,9 +124,13 @@ class _Installing:
         if int(data.get("fence", "0")) > self._work.order.fence:
             raise TaskFailed(
                 f"A later workflow has changed the component {self._component.name} on {self._api.name}: this one has "
-                "lost its lock. Nothing was changed."
+                "lost its lock. It changes nothing more."
             )
         return {Identity(*each) for each in json.loads(data.get("objects", "[]"))}, data.get("version", "")
+
+    def _check(self) -> None:
+        """Raise TaskFailed once a later workflow has the component: before each write, as waiting takes minutes."""
+        self._known()
 
     def _remember(self, objects: set[Identity], version: str) -> None:
         data = {
@@ -140,6 +145,7 @@ class _Installing:
 
     def _apply(self, objects: Iterable[Object]) -> None:
         for each in in_order(objects):
+            self._check()
             of = identity(each)
             found = self._api.get(of)
             owner = labels(found).get(COMPONENT) if found else None
@@ -157,6 +163,7 @@ class _Installing:
         for of in sorted(objects, key=_rank, reverse=True):
             found = self._api.get(of)
             if found is not None and labels(found).get(COMPONENT) == self._component.name:
+                self._check()
                 self._work.say(f"deleting {of}, which the component {self._component.name} no longer has")
                 self._api.delete(of, found["metadata"]["uid"])
                 self._changed = True

@@ -19,6 +19,8 @@ _RENDER_SECONDS = 120.0
 _MOST_BYTES = 64 << 20
 #: The annotation of what Helm itself would run around an installation.
 _HOOK = "helm.sh/hook"
+#: Levels of a document: schemas of large definitions have some forty. Bytes that its aliases may add to it.
+_DEEPEST, _MOST_REPEATED = 200, 4 << 20
 _ENDINGS = frozenset({".yaml", ".yml", ".json"})
 #: The file of a kustomization, and its keys that name files, directories or, which is refused, other repositories.
 _KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
@@ -130,10 +132,44 @@ def _parsed(component: DeclaredComponent, name: str, text: bytes) -> list[Object
 def _documents(component: DeclaredComponent, name: str, text: bytes) -> list[Any]:
     import yaml  # noqa: PLC0415  # Only the image for clusters has it.
 
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        return list(yaml.load_all(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
+        if problem := _hostile(yaml.parse(text, Loader=loader)):
+            raise _wrong(component, f"has a document in {name} that {problem}")
+        return list(yaml.load_all(text, Loader=loader))
     except (yaml.YAMLError, ValueError) as error:
         raise _wrong(component, f"has no YAML in {name}: {error}") from error
+
+
+def _hostile(events: Iterable[Any]) -> str:
+    """Return why documents cannot be read, empty if they can.
+
+    Events come one by one: making values of them recurses, and too many levels would end the process without a word. An
+    alias counts as what it stands for, so that aliases of aliases do not grow without end. One within what it stands
+    for has no end at all.
+    """
+    sizes: dict[str, int] = {}
+    open_: list[tuple[str | None, int]] = []
+    size = repeated = 0
+    for event in events:
+        kind, anchor = type(event).__name__, getattr(event, "anchor", None)
+        if kind == "AliasEvent":
+            if anchor not in sizes:
+                return "has an alias within what it stands for"
+            size, repeated = size + sizes[anchor], repeated + sizes[anchor]
+        elif kind == "ScalarEvent":
+            own = len(event.value) + 1
+            size += own
+            sizes |= {anchor: own} if anchor else {}
+        elif kind.endswith("StartEvent") and hasattr(event, "anchor"):
+            open_.append((anchor, size))
+        elif kind in {"MappingEndEvent", "SequenceEndEvent"}:
+            anchor, before = open_.pop()
+            size += 1
+            sizes |= {anchor: size - before} if anchor else {}
+        if len(open_) > _DEEPEST or repeated > _MOST_REPEATED:
+            return f"has more than {_DEEPEST} levels, or aliases for more than {_MOST_REPEATED >> 20} MB"
+    return ""
 
 
 def _objects(component: DeclaredComponent, name: str, document: Any) -> list[Object]:

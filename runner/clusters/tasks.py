@@ -244,7 +244,7 @@ def _diagnosing(*keys: Key) -> Task:
             work.find("nothing is known of how to reach the cluster")
             return {}
         reference = required(work, key)
-        name = work.key(f"diagnostics/{work.job.id}")
+        name = f"cluster-tasks/{work.job.id}/diagnostics"  # It expires, unlike what is about the cluster as it is.
         if (own := provider.diagnose(key)) is not None:
             work.store(f"{name}.json", own)
         if reference.access is not Access.SIMULATED:

@@ -236,7 +236,14 @@ class Work:
         code = self.run(argv, what, seconds, self.environ(file))
         if code:
             raise TaskFailed(f"{what} failed with exit code {code}.")
-        return read_values(file, what)
+        values = read_values(file, what)
+        for key, text in values.items():
+            if self.tools.log.masker.mask(text) != text:
+                raise TaskFailed(
+                    f"{what} has written a secret into the value {key}, which would be stored and shown. Store it in "
+                    "Secrets Manager, and write its name."
+                )
+        return values
 
     def environ(self, values: Path) -> dict[str, str]:
         """Return the variables of a command: those of steps, how to reach the clusters, and the context."""

@@ -93,7 +93,7 @@ def test_wildcards_within_resources_are_prefixes_of_one_thing(allowed: list[Perm
         r"<StorageArtifacts>/plans/\*/lock\.hcl",
         r"<StorageArtifacts>/plans/\*-plan-(\?){1,2}/cluster\.json",
         r"<StorageArtifacts>/clusters/\*",
-        r"<StorageArtifacts>/cluster-tasks/\*/(order|result)\.json",
+        r"<StorageArtifacts>/cluster-tasks/\*/((order|result)\.json|diagnostics\.\*)",
         r"<StorageArtifacts>/logs/\*-task-(\?){1,3}\.txt",
         r"<StorageArtifacts>/(replays|config-updates)/\*",
         r"<StorageArtifacts>/replays/\*/(order\.json|result\.json|commits\.bundle)",

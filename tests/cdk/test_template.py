@@ -58,8 +58,8 @@ def test_the_bucket_is_private_encrypted_and_forgets(resources):
     }
     assert days["plans/"] > GATE_DAYS + REVIEW_DAYS + REQUIREMENTS_DAYS, "a plan waits at each of them in turn"
     assert days["policies/"] > days["plans/"], "what waits in line behind it is held against policies as well"
-    assert set(days) == {"plans/", "logs/", "errored/", "policies/", "replays/"}
-    assert days["replays/"] == 30
+    assert set(days) == {"plans/", "logs/", "errored/", "policies/", "replays/", "cluster-tasks/"}
+    assert (days["replays/"], days["cluster-tasks/"]) == (30, 90)
 
 
 @pytest.mark.parametrize("kind", ["AWS::S3::BucketPolicy", "AWS::SQS::QueuePolicy", "AWS::SNS::TopicPolicy"])

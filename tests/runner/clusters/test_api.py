@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import socket
 import threading
 import zipfile
 from contextlib import suppress
@@ -15,7 +16,7 @@ import pytest
 from runner.clusters.api import Api, Refused
 from runner.clusters.diagnosing import diagnose
 from runner.clusters.objects import Identity
-from runner.faults import TaskFailed
+from runner.faults import ClusterUnreachable, TaskFailed
 from runner.masking import Masker
 
 KINDS = {"resources": [{"name": "configmaps", "kind": "ConfigMap", "namespaced": True}]}
@@ -63,15 +64,18 @@ def server():
     running.server_close()
 
 
-@pytest.fixture
-def api(server, tmp_path):
-    kubeconfig = {
+def kubeconfig(server, **more):
+    return {
         "current-context": "x",
         "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
-        "clusters": [{"name": "c", "cluster": {"server": server.address}}],
+        "clusters": [{"name": "c", "cluster": {"server": server, **more}}],
         "users": [{"name": "u", "user": {"token": "very-secret-token"}}],
     }
-    made = Api(kubeconfig, "shop", tmp_path, lambda: None)
+
+
+@pytest.fixture
+def api(server, tmp_path):
+    made = Api(kubeconfig(server.address), "shop", tmp_path, lambda: None)
     yield made
     made.close()
 
@@ -96,6 +100,29 @@ def test_a_list_without_an_end_is_refused(api, server, monkeypatch):
     server.body = {"metadata": {"continue": "again"}, "items": [{"metadata": {"name": "a"}}]}
     with pytest.raises(TaskFailed, match="more than"):
         list(api.list("v1", "ConfigMap"))
+
+
+@pytest.mark.parametrize("listens", [False, True], ids=["dead", "silent"])
+def test_a_proxy_that_does_not_answer_is_an_unreachable_cluster(server, tmp_path, monkeypatch, listens):
+    monkeypatch.setattr("runner.clusters.api.TIMEOUT", (0.2, 0.2))
+    with socket.create_server(("127.0.0.1", 0)) as proxy:
+        port = proxy.getsockname()[1]
+        if not listens:
+            proxy.close()
+        login = kubeconfig("https://cluster.example:6443", **{"proxy-url": f"http://127.0.0.1:{port}"})
+        with pytest.raises(ClusterUnreachable):
+            Api(login, "shop", tmp_path, lambda: None).version()
+
+
+@pytest.mark.parametrize("no_proxy", ["", "example.com"])
+def test_a_server_on_the_same_machine_is_reached_without_the_proxy_of_the_environment(
+    server, tmp_path, monkeypatch, no_proxy
+):
+    for name in ("HTTP_PROXY", "HTTPS_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    monkeypatch.setenv("NO_PROXY", no_proxy)
+    server.body = {"gitVersion": "v1.33.0"}
+    assert Api(kubeconfig(server.address), "shop", tmp_path, lambda: None).version() == "v1.33.0"
 
 
 def test_a_redirection_is_no_answer_and_gets_no_token(api, server):

@@ -98,6 +98,18 @@ def test_a_hook_has_the_context_and_the_clusters_and_returns_values(shop, aws, u
     assert "very-secret-token" not in made.log
 
 
+def test_no_kubeconfig_comes_into_the_log_the_bucket_or_the_context(shop, aws, unasked):
+    aws.secrets["tidegate/clusters/acme/infra/shop"] = json.dumps(login(token="very-secret-token"))
+    steal = 'cat "$KUBECONFIG" >&2; printf "login=%s" "$(cat "$KUBECONFIG")" > "$TIDEGATE_VALUES"'
+    made = shop(hook=DeclaredHook("steal", HookPoint.AFTER, CREATE, ("sh", "-c", steal)))
+    made.run(CREATE)
+    [hook] = [each for step in made.planned.steps for each in step.after if each.name == "steal"]
+    with pytest.raises(TaskFailed, match="written a secret into the value login"):
+        made.run(CREATE, hook=hook)
+    assert "very-secret-token" not in f"{made.log}{made.values}"
+    assert not [key for key, content in aws.objects.items() if b"very-secret-token" in content]
+
+
 def test_a_command_cannot_give_the_runner_a_program_to_run(shop, aws, tmp_path):
     aws.secrets["tidegate/clusters/acme/infra/shop"] = json.dumps(login(token="very-secret-token"))
     proof = tmp_path / "ran-as-the-runner"

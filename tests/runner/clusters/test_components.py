@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from runner.clusters.api import Api
 from runner.faults import ClusterUnreachable, TaskFailed
 from tests.kubernetes.simulator import condition, simulated
 from tests.runner.clusters.manifests import component, custom, definition, deployment, manifests, settings
@@ -107,6 +108,26 @@ def test_an_installation_may_be_killed_anywhere(shop, server):
     assert killed_at_every_call(lambda: made.run(TASK)) > 5
     labelled = server.get("configmap", "--selector=tidegate/component=robust", "--all-namespaces")["items"]
     assert {each["metadata"]["name"] for each in labelled} == {"robust-b", "robust-c", "tidegate-robust"}
+
+
+def test_a_workflow_that_loses_its_lock_half_way_changes_nothing_more(shop, server, monkeypatch):
+    made = shop([component("lost")], {"lost.yaml": manifests(*(settings(f"lost-{n}") for n in range(4)))})
+    apply = Api.apply
+
+    def taken_over(api, desired, **options):
+        """Let a later workflow take the component once the second of its objects is there."""
+        applied = apply(api, desired, **options)
+        if desired["metadata"]["name"] == "lost-1":
+            inventory = {"apiVersion": "v1", "kind": "ConfigMap"}
+            metadata = {"name": "tidegate-lost", "namespace": "kube-system"}
+            apply(api, {**inventory, "metadata": metadata, "data": {"fence": "9", "cluster": "acme/infra/shop"}})
+        return applied
+
+    monkeypatch.setattr(Api, "apply", taken_over)
+    with pytest.raises(TaskFailed, match="lost its lock"):
+        made.run(TASK)
+    labelled = server.get("configmap", "--selector=tidegate/component=lost", "--namespace=default")["items"]
+    assert [each["metadata"]["name"] for each in labelled] == ["lost-0", "lost-1"]
 
 
 def test_fields_of_another_manager_are_a_conflict_that_names_object_field_and_manager(shop, server):

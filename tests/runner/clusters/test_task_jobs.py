@@ -59,6 +59,13 @@ def test_a_task_stores_its_result_and_reports(bench, task):
     assert bench.left_behind() == []
 
 
+def test_tokens_that_nobody_has_told_the_runner_are_masked(bench, task):
+    token = f"eyJ{'h' * 20}.{'p' * 40}.{'s' * 40}"
+    ended = bench.run(task(f"[echo, {token}]"))
+    assert ended.code == 0, ended.output
+    assert token not in ended.output
+
+
 def test_exit_code_75_is_what_the_machine_tries_again(bench, task):
     bench.run(task("[sh, -c, exit 75]"))
     assert bench.result()["error"] == "ClusterUnreachable"
