@@ -12,7 +12,7 @@ PAGE = TOP / "docs/architecture.md"
 #: What is no feature: the wiring, and what lies between it and the features.
 WIRING = frozenset({"bootstrap", "messages", "ports", "settings", "telemetry"})
 #: Packages that are in use everywhere: their arrows would only fill the picture.
-COMMON = frozenset({"aws", "config", "rules", "texts", "roots", "web"})
+COMMON = frozenset({"aws", "config", "documents", "rules", "texts", "roots", "web"})
 _BEGIN, _END = "<!-- features: begin -->", "<!-- features: end -->"
 
 

@@ -76,7 +76,7 @@ def convert(
 
 
 def _converted(file: Path, raw: bytes, asked: Kind | None, repository: str | None) -> tuple[Kind, Draft, str]:
-    from tidegate.config.document import read_document
+    from tidegate.documents.document import read_document
     from tidegate.rules.errors import InvalidConfiguration
     from tidegate_cli.converting.draft import finished
     from tidegate_cli.converting.formats import draft_of, kind_of

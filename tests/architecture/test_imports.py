@@ -23,12 +23,13 @@ MAY_IMPORT = {
     RULE: {RULE},
     "ports": {RULE, "ports", WIRING},
     # Makes adapters, and what holds state for a process, when a verb first asks for it.
-    WIRING: {RULE, ADAPTER, VERB, "config", "ports", "settings", "web"},
+    WIRING: {RULE, ADAPTER, VERB, "config", "documents", "ports", "settings", "web"},
     "messages": {RULE, "messages"},
     "settings": {RULE},
     "telemetry": {RULE},
-    ADAPTER: {RULE, ADAPTER, "messages", "ports"},
-    "config": {RULE, "config"},
+    ADAPTER: {RULE, ADAPTER, "documents", "messages", "ports"},
+    "config": {RULE, "config", "documents"},
+    "documents": {RULE, "documents"},
     VERB: {RULE, VERB, "config", "messages", "ports"},
     "web": {RULE, VERB, "ports", "telemetry", "web"},
     "bootstrap": {

@@ -8,8 +8,8 @@ from typing import Any
 
 import yaml
 
-from tidegate.config.document import read_document
 from tidegate.config.loader import load_configuration
+from tidegate.documents.document import read_document
 from tidegate_cli.converting.draft import Draft, finished
 from tidegate_cli.converting.formats import draft_of, kind_of
 from tidegate_cli.converting.kind import Kind

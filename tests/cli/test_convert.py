@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from tests.chance import examples
 from tests.cli.foreign_files import ATLANTIS, TERRATEAM, Conversions
-from tidegate.config.document import read_document
 from tidegate.config.loader import load_configuration
+from tidegate.documents.document import read_document
 from tidegate.rules.errors import InvalidConfiguration
 from tidegate_cli.converting.draft import finished
 from tidegate_cli.converting.formats import draft_of

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from tests.chance import examples
 from tests.cli.foreign_files import ATLANTIS, Conversions, said
-from tidegate.config.document import read_document
 from tidegate.config.loader import load_configuration
 from tidegate.config.patterns import root_patterns
 from tidegate.deploys.rules.workflow_rules import substituted
+from tidegate.documents.document import read_document
 from tidegate_cli.converting.formats import draft_of
 from tidegate_cli.converting.kind import Kind
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tidegate.config.document import Document, Path
+from tidegate.documents.document import Document, Path
 from tidegate_cli.converting import shell
 from tidegate_cli.converting.draft import Draft
 from tidegate_cli.converting.ledger import Ledger

@@ -9,9 +9,9 @@ from typing import Any
 
 import yaml
 
-from tidegate.config.document import KEY, Path, read_document
 from tidegate.config.loaded import LoadedConfiguration
 from tidegate.config.loader import examine_configuration
+from tidegate.documents.document import KEY, Path, read_document
 from tidegate.rules.errors import InvalidConfiguration
 from tidegate_cli.converting.ledger import Ledger, plain_name
 

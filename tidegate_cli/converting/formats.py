@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tidegate.config.document import Document
+from tidegate.documents.document import Document
 from tidegate_cli.converting import atlantis, digger, hcp, spacelift, terrateam
 from tidegate_cli.converting.draft import Draft
 from tidegate_cli.converting.kind import Kind

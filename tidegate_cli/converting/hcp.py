@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tidegate.config.document import Document
+from tidegate.documents.document import Document
 from tidegate_cli.converting.draft import Draft
 from tidegate_cli.converting.exported import add_workflow, one_repository, reviewed, states_stay, with_variables
 from tidegate_cli.converting.ledger import Ledger

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from tidegate.config.document import KEY, Document, Path
+from tidegate.documents.document import KEY, Document, Path
 
 #: Keys under which people choose the names: these are no part of what ``--lossy`` is given.
 _NAMED = frozenset(

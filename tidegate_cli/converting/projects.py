@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tidegate.config.document import Path
+from tidegate.documents.document import Path
 from tidegate.roots.rules.root import root_name
 from tidegate.rules.errors import InvalidName
 from tidegate_cli.converting.draft import Draft

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tidegate.config.document import Path
+from tidegate.documents.document import Path
 from tidegate.rules.errors import InvalidConfiguration
 from tidegate_cli.converting.ledger import Ledger
 

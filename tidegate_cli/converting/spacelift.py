@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tidegate.config.document import Document, Path
+from tidegate.documents.document import Document, Path
 from tidegate_cli.converting import shell
 from tidegate_cli.converting.draft import Draft
 from tidegate_cli.converting.exported import add_workflow, one_repository, reviewed, states_stay, with_variables

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tidegate.config.document import Path
+from tidegate.documents.document import Path
 from tidegate_cli.converting import shell
 from tidegate_cli.converting.draft import Draft
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from tidegate.config.document import Document, Path
+from tidegate.documents.document import Document, Path
 from tidegate_cli.converting import lua, shell
 from tidegate_cli.converting.draft import Draft
 from tidegate_cli.converting.ledger import Ledger

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from tidegate.config.document import Path
+from tidegate.documents.document import Path
 from tidegate_cli.converting.draft import Draft, Whole
 from tidegate_cli.converting.projects import Project
 from tidegate_cli.converting.reading import Section

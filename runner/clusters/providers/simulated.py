@@ -7,6 +7,7 @@ Its section of the cluster's file: ``fail: {TASK: MESSAGE}`` lets a task fail un
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from runner.clusters.providers.options import mapping, refuse_unknown, wrong
@@ -16,6 +17,7 @@ from runner.faults import ClusterUnreachable, TaskFailed
 from tidegate.clusters.rules.context import Access, ClusterReference, Key
 from tidegate.clusters.rules.plan import VersionChange
 
+_NUMBER = re.compile(r"[0-9]{1,6}(?:\.[0-9]{1,3})?")
 _OPTIONS = ("fail", "unreachable", "delay")
 _MOST_SECONDS = 3600
 
@@ -35,8 +37,9 @@ class Simulated:
     def act(self) -> None:
         """Take time, and fail, as the cluster's file says of this task."""
         work, task = self._work, self._work.order.hook or self._work.order.task
-        seconds = mapping(work, "delay").get(task, 0)
-        if not isinstance(seconds, int | float) or not 0 <= seconds <= _MOST_SECONDS:
+        said = str(mapping(work, "delay").get(task, "0"))
+        seconds = float(said) if _NUMBER.fullmatch(said) else -1.0
+        if not 0 <= seconds <= _MOST_SECONDS:
             raise wrong(work, f"provider.delay.{task} is no number of seconds up to {_MOST_SECONDS}")
         while seconds > 0:
             work.tools.interruption.check()

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from tidegate.clusters.rules.provider import PROVIDERS
 from tidegate.clusters.rules.task import task_ids
-from tidegate.config.document import Document, Path
 from tidegate.config.model.clusters import ClusterSection
 from tidegate.deploys.rules.cluster import ClusterKind
+from tidegate.documents.document import Document, Path
 from tidegate.roots.rules.nearest import nearest
 from tidegate.rules.errors import InvalidConfiguration, quoted
 

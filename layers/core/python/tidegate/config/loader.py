@@ -10,7 +10,6 @@ from pydantic import ValidationError
 
 from tidegate.config.cluster_sections import refused_clusters
 from tidegate.config.declarations import DeclaredStack, DestinationBranch
-from tidegate.config.document import KEY, Document, read_document
 from tidegate.config.loaded import DeclaredRoot, LoadedConfiguration, Misleading, RequirementCheck, without_file
 from tidegate.config.misleading import misleading
 from tidegate.config.model.file import FILE, SECTIONS, Configuration
@@ -33,6 +32,7 @@ from tidegate.config.stack_sections import (
 )
 from tidegate.config.update_sections import crossed_waits, declared_updates
 from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
+from tidegate.documents.document import KEY, Document, read_document
 from tidegate.policies.rules.policy_set import PolicySet
 from tidegate.rules.errors import InvalidConfiguration
 

@@ -8,11 +8,11 @@ from itertools import islice
 
 from tidegate.changes.rules.stack import DEFAULT_STACK
 from tidegate.config.assignment import late_tags
-from tidegate.config.document import Document, Path
 from tidegate.config.loaded import LoadedConfiguration, Misleading
 from tidegate.config.refusals import MOST_LISTED
 from tidegate.config.rules.config_updates import placeholders
 from tidegate.config.substitution import PREFIX
+from tidegate.documents.document import Document, Path
 from tidegate.roots.rules.nearest import nearest
 from tidegate.roots.rules.root_query import TagQuery, parse_tag_query
 from tidegate.rules.errors import quoted

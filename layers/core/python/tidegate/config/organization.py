@@ -18,7 +18,6 @@ from typing import Annotated, Any, Self
 
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
-from tidegate.config.document import KEY, Document, Path, Place, read_document
 from tidegate.config.limits import Limits
 from tidegate.config.model.file import Configuration
 from tidegate.config.model.roots import ReviewChoice, ReviewSection
@@ -26,6 +25,7 @@ from tidegate.config.refusals import refusal_of
 from tidegate.config.section import Section, sections_of
 from tidegate.config.values import FormatVersion, Name, as_list, empty_if_absent, refused
 from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
+from tidegate.documents.document import KEY, Document, Path, Place, read_document
 from tidegate.roots.rules.root import EngineName
 from tidegate.rules.errors import InvalidConfiguration, quoted
 

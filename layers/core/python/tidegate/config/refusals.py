@@ -11,10 +11,10 @@ from pydantic_core import ErrorDetails
 
 from tidegate.changes.rules.stack import StackDefinition, StackRules
 from tidegate.changes.rules.stack import unknown_stacks as unknown_among
-from tidegate.config.document import KEY, Document, Path
 from tidegate.config.model.file import SECTIONS
 from tidegate.config.model.stacks import MOST_STACKS
 from tidegate.config.section import Section, keys_at
+from tidegate.documents.document import KEY, Document, Path
 from tidegate.roots.rules.nearest import COMPARED, nearest
 from tidegate.rules.errors import InvalidConfiguration, InvalidStacks, UnknownStack, quoted
 

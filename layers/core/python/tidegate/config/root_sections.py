@@ -8,7 +8,6 @@ from functools import reduce
 from typing import Literal, TypeVar
 
 from tidegate.config.declarations import AwsText, CloudText, DeclaredGlob, RootDeclaration, RunnerText
-from tidegate.config.document import KEY, Document, Path
 from tidegate.config.loaded import DeclaredRoot
 from tidegate.config.model.clusters import ClusterSection
 from tidegate.config.model.file import WHEN_MODIFIED, Configuration
@@ -24,6 +23,7 @@ from tidegate.config.patterns import check_patterns
 from tidegate.config.refusals import MOST_LISTED
 from tidegate.deploys.rules.cluster import DeclaredCluster, ProviderName
 from tidegate.deploys.rules.review_rule import ReviewRule
+from tidegate.documents.document import KEY, Document, Path
 from tidegate.roots.rules.discovery import default_root_name, directory_of, is_module_file
 from tidegate.roots.rules.root import Engine, Root, directory, root_name
 from tidegate.roots.rules.root_query import parse_tag_query

@@ -14,7 +14,6 @@ from tidegate.config.declarations import (
     DriftSchedule,
     Hooks,
 )
-from tidegate.config.document import KEY, Document, Path
 from tidegate.config.model.branches import DriftSection
 from tidegate.config.model.rights import AccessSection
 from tidegate.config.model.stacks import StackSection, StacksSection
@@ -22,6 +21,7 @@ from tidegate.config.model.workflows import HooksSection, WorkflowSection
 from tidegate.config.refusals import refusal_of_stacks
 from tidegate.config.substitution import has_variables
 from tidegate.deploys.rules.workflow import WorkflowStep
+from tidegate.documents.document import KEY, Document, Path
 from tidegate.rules.errors import InvalidConfiguration
 
 T = TypeVar("T")

@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice, pairwise
 
 from tidegate.changes.rules.stack import StackDefinition, resolve_stacks
-from tidegate.config.document import KEY, Document, Path
 from tidegate.config.model.config_updates import AfterSection, ConfigUpdatesSection, ImageSetSection
 from tidegate.config.refusals import MOST_LISTED
 from tidegate.config.rules.config_updates import (
@@ -17,6 +16,7 @@ from tidegate.config.rules.config_updates import (
     Environment,
     Promote,
 )
+from tidegate.documents.document import KEY, Document, Path
 from tidegate.roots.rules.nearest import nearest
 from tidegate.rules.errors import InvalidConfiguration, quoted
 from tidegate.rules.graphs import Cycle, arrows, in_order

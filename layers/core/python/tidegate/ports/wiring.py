@@ -321,8 +321,8 @@ class Ports:
     @cached_property
     def organization_file(self) -> OrganizationFile:
         from tidegate.config.adapters.organization_file import S3OrganizationFile
-        from tidegate.config.document import MAXIMUM_BYTES
         from tidegate.config.organization import ORGANIZATION
+        from tidegate.documents.document import MAXIMUM_BYTES
 
         bucket = ArtifactSettings.from_env(self.environ).bucket
         return S3OrganizationFile(self.client("s3"), bucket, ORGANIZATION, MAXIMUM_BYTES)

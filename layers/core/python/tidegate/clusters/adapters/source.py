@@ -8,16 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from yaml import AliasEvent, CollectionEndEvent, CollectionStartEvent, CSafeLoader, YAMLError, load, parse
-
-from tidegate.clusters.rules.refusals import FileMissing, InvalidSpec
+from tidegate.clusters.rules.refusals import FileMissing, InvalidSpec, UnreadableSpec
 from tidegate.clusters.rules.spec import Spec, kubernetes_of, spec_of
 from tidegate.deploys.rules.cluster import DeclaredCluster, DeclaredComponent, ProviderName
+from tidegate.documents.document import read_document
+from tidegate.rules.errors import InvalidConfiguration
 
 #: Bytes of a cluster's file, and of all files of a cluster and its components together.
 _LARGEST_FILE, _LARGEST_TOGETHER = 256 * 1024, 64 * 1024 * 1024
-#: Levels of a cluster's file, and repetitions in it by aliases: twenty of them at most multiply it by some thousands.
-_DEEPEST, _MOST_ALIASES = 30, 20
 #: What a root module is made of.
 _MODULE_FILES = ("*.tf", "*.tf.json", "*.tofu", "*.tofu.json", "*.tfvars", ".terraform.lock.hcl")
 
@@ -51,32 +49,11 @@ def management_version(source: Path, cluster: DeclaredCluster) -> str:
 
 
 def spec_document(source: Path, cluster: DeclaredCluster) -> Any:
-    """Return the values in a cluster's file. Raise InvalidSpec.
-
-    A pull request's author writes it: what is nested so deep that it ends the process, or becomes too large by aliases
-    of aliases, is refused before values are made of it.
-    """
-    content = _content(source, cluster)
+    """Return the values in a cluster's file: texts, lists and mappings. Raise UnreadableSpec for what is no YAML."""
     try:
-        _refuse_hostile(content)
-        return load(content, CSafeLoader)  # It makes plain values only.
-    except (YAMLError, ValueError, LookupError, AttributeError) as error:  # Such as for dates that are none.
-        raise InvalidSpec("The whole", f"cannot be read as YAML ({_first_line(error)})", "a mapping") from None
-
-
-def _refuse_hostile(content: bytes) -> None:
-    """Raise InvalidSpec. Events come one by one, where making values of them recurses and may end the process."""
-    depth = aliases = 0
-    for event in parse(content, CSafeLoader):
-        depth += isinstance(event, CollectionStartEvent) - isinstance(event, CollectionEndEvent)
-        aliases += isinstance(event, AliasEvent)
-        if depth > _DEEPEST or aliases > _MOST_ALIASES:
-            allowed = f"{_DEEPEST} levels, and {_MOST_ALIASES} aliases"
-            raise InvalidSpec("The whole", "is nested too deep or has too many aliases", allowed)
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0][:200]
+        return read_document(cluster.spec, _content(source, cluster), merging=True).content
+    except InvalidConfiguration as refusal:
+        raise UnreadableSpec(str(refusal)) from None
 
 
 def _content(source: Path, cluster: DeclaredCluster) -> bytes:

@@ -19,6 +19,10 @@ class InvalidSpec(ClusterRefused):
         super().__init__(f"{key} in the cluster's file {problem}. Allowed: {allowed}.")
 
 
+class UnreadableSpec(ClusterRefused):
+    """A cluster's file that is no YAML of plain values. The message says where, and what is allowed."""
+
+
 class FileMissing(ClusterRefused):
     """A file that the declaration of a cluster names, and that is not there."""
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from tidegate.config.nodes import NULL, PLAIN, NotYamlError, TooDeepError, compose, place_of
+from tidegate.documents.nodes import NULL, PLAIN, NotYamlError, TooDeepError, compose, place_of
 from tidegate.rules.errors import InvalidConfiguration
 
 #: Bytes of a configuration file, values in it after resolving aliases (so that a few lines of aliases of aliases cannot

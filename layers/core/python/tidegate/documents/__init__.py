@@ -1,0 +1,1 @@
+"""YAML that others have written, read safely: plain values with locations, and nothing constructed."""
