@@ -15,7 +15,7 @@ from runner.engine import LOCK_FILE, Engine, keeps_state, provider_links
 from runner.faults import EngineFailed, JobFault, RunnerFault, StateWouldBeLost, StepFailed
 from runner.job import Preparation, Tools
 from runner.log import copy_masked
-from runner.plan_json import PlanFacts, read_plan
+from runner.plan_json import PlanFacts, read_plan, rows_of
 from runner.progress import PlanProgress, failed_before_values, tells_secrets_of_failed_plans
 from runner.steps import STEPS, StepRunner
 from tidegate.aws.client import AwsError
@@ -23,6 +23,7 @@ from tidegate.deploys.rules.job import TakenJob, plan_prefix
 from tidegate.deploys.rules.workflow import StepKind, WorkflowStep
 from tidegate.deploys.rules.workflow_rules import plan_problem
 from tidegate.plans.rules.plan import Artifact, Plan
+from tidegate.plans.rules.structured_file import packed
 
 #: Stored with the plan: where ``init`` linked the providers to, so that the apply can skip ``init``.
 PROVIDERS_FILE = "providers.json"
@@ -114,8 +115,9 @@ class Planning:
         json_file = Background(lambda: files.store("plan.json", files.json))
         files.write_text(start, end)
         text_file = files.store("plan.txt", files.text)
+        structured = store_structured(tools, job.id, files.json, "plan.rows")
         links.result()
-        stored = plan_file.result(), lock_file.result(), json_file.result(), text_file
+        stored = plan_file.result(), lock_file.result(), json_file.result(), text_file, structured
         self.plan = Plan(job.id, facts.changes, self._version, *stored)
         self.steps.know_plan(files.plan)
 
@@ -150,6 +152,19 @@ class Planning:
         log.release(STEPS)
         if log.release_outline(_PLAN):
             log.say(_HELD_BACK)
+
+
+def store_structured(tools: Tools, job: str, file: Path, name: str) -> Artifact | None:
+    """Store the rows of a JSON plan for the pages, without the secrets that are known now.
+
+    Return None for a plan that cannot be read as rows: people then read its text.
+    """
+    try:
+        content = packed(rows_of(file, tools.log.masker.mask))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+    key = f"{plan_prefix(job)}/{name}"
+    return Artifact(key, tools.aws.put_object(tools.settings.bucket, key, content))
 
 
 def _restore_lock(tools: Tools, stored: Artifact, place: Path) -> None:

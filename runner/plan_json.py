@@ -15,6 +15,15 @@ from pathlib import Path
 from typing import Any
 
 from tidegate.plans.rules.plan import PlannedChanges, planned_changes
+from tidegate.plans.rules.structured import (
+    Mask,
+    RowDetails,
+    Section,
+    action_row,
+    deferred_row,
+    output_row,
+    resource_row,
+)
 
 _TOKEN = re.compile(rb'("(?:[^"\\]++|\\.)*+")(\s*+:)?|([{\[])|([}\]])', re.DOTALL)
 
@@ -73,6 +82,32 @@ def read_plan(path: Path) -> PlanFacts:
     reduced: dict[str, Any] = {"resource_changes": parts.resources, "output_changes": parts.outputs}
     reduced |= {"format_version": "1", **parts.others}
     return PlanFacts(replace(planned_changes(reduced), resources=parts.managed), frozenset(parts.sensitive))
+
+
+def rows_of(path: Path, mask: Mask) -> Iterator[RowDetails]:
+    """Yield the rows of a plan's JSON file, without its sensitive values; ``mask`` replaces the known ones in texts.
+
+    Raise ValueError, KeyError, TypeError, AttributeError or RecursionError when it is not a plan.
+    """
+    for container, key, entry in entries(path):
+        row = _row(container, key, entry, mask)
+        if row is not None:
+            yield row
+
+
+def _row(container: str, key: str, entry: dict[str, Any], mask: Mask) -> RowDetails | None:
+    match container:
+        case "/resource_changes":
+            return resource_row(entry, mask)
+        case "/resource_drift":
+            return resource_row(entry, mask, Section.DRIFT)
+        case "/output_changes":
+            return output_row(key, entry, mask)
+        case "/action_invocations":
+            return action_row(entry, mask)
+        case "/deferred_changes" | "/deferred_action_invocations":
+            return deferred_row(entry, mask)
+    return None
 
 
 def _note(parts: _Parts, container: str, key: str, entry: dict[str, Any]) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from soak.harness import Harness
 from soak.modules import SECRET
+from tidegate.plans.rules.structured_file import unpacked
 
 #: Objects that hold secrets because the engine needs them: plans, and their JSON, which only runners may read.
 _MAY_HOLD = (".tfplan", "plan.json")
@@ -64,7 +65,14 @@ def _objects(harness: Harness) -> Iterator[tuple[str, str]]:
     pages = s3.get_paginator("list_objects_v2").paginate(Bucket=bucket)
     for key in (str(each["Key"]) for page in pages for each in page.get("Contents", ())):
         if not key.endswith(_MAY_HOLD):
-            yield f"object {key}", s3.get_object(Bucket=bucket, Key=key)["Body"].read().decode("utf-8", "replace")
+            content = s3.get_object(Bucket=bucket, Key=key)["Body"].read()
+            yield f"object {key}", _rows(content) if key.endswith(".rows") else content.decode("utf-8", "replace")
+
+
+def _rows(content: bytes) -> str:
+    """Return the rows of a structured plan, with their attributes, as text."""
+    plan = unpacked(content)
+    return repr([(row, plan.lines(place)) for place, row in enumerate(plan.rows)])
 
 
 def _logs(harness: Harness) -> Iterator[tuple[str, str]]:

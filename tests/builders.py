@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields, replace
 from hashlib import sha256
 from typing import Any
@@ -25,9 +26,11 @@ from tidegate.deploys.rules.runner_size import RunnerSize
 from tidegate.deploys.rules.speculative_plan import SpeculativePlan
 from tidegate.deploys.rules.state import State
 from tidegate.deploys.rules.waiting import Gate, RequirementsCheck, Review
-from tidegate.plans.rules.plan import Artifact, Plan, PlannedChanges
+from tidegate.plans.rules.plan import Artifact, Plan, PlannedChanges, planned_changes
+from tidegate.plans.rules.structured import Section, action_row, output_row, resource_row
+from tidegate.plans.rules.structured_file import packed
 from tidegate.policies.rules.requirements import Requirements
-from tidegate.ports import Delivery
+from tidegate.ports import Artifacts, Delivery
 from tidegate.pull_requests.rules.record import PullRequestRecord
 from tidegate.roots.rules.root import Revision, Root, deployment_id, layer_id, queue_id
 from tidegate.vcs.rules.pull_request import PullRequestSpec, SeenPullRequest
@@ -70,6 +73,18 @@ def any_plan(**fields: Any) -> Plan:
         text=any_artifact(key="plans/network-plan-1/plan.txt", sha256=sha256(PLAN_TEXT).hexdigest()),
     )
     return replace(plan, **fields)
+
+
+def stored_rows(artifacts: Artifacts, plan: Plan, document: Mapping[str, Any]) -> Plan:
+    """Store the rows of an engine's JSON plan as a plan job does, and return the plan with them and its counts."""
+    found = [resource_row(each, str) for each in document.get("resource_changes", ())]
+    found += [resource_row(each, str, Section.DRIFT) for each in document.get("resource_drift", ())]
+    found += [output_row(name, each, str) for name, each in document.get("output_changes", {}).items()]
+    found += [action_row(each, str) for each in document.get("action_invocations", ())]
+    content = packed(each for each in found if each is not None)
+    rows = any_artifact(key=f"plans/{plan.job}/plan.rows", sha256=sha256(content).hexdigest())
+    artifacts.put(rows.key, content)
+    return replace(plan, structured=rows, changes=planned_changes(document))
 
 
 def any_review(**fields: Any) -> Review:

@@ -90,6 +90,7 @@ def _take_pages(browser: Browser, url: str, forge: ForgeClient) -> None:
     page.screenshot(path=HERE / "queue.png")
     page.locator(".card a").first.click()
     page.screenshot(path=HERE / "deployment.png")
+    page.get_by_role("region", name="Plan").screenshot(path=HERE / "plan.png")
     page.get_by_role("link", name="Plan", exact=True).click()
     page.get_by_label("Search").wait_for()
     page.set_viewport_size({"width": 1120, "height": 1160})

@@ -9,10 +9,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Any
 
 from runner.faults import ClusterPlanRefused
 from runner.job import Preparation, Tools
+from runner.plan_job import store_structured
 from tidegate.aws.records import pack, unpack
 from tidegate.clusters.adapters.source import management_version, read_spec
 from tidegate.clusters.rules.construct import Decision, build, operation_of
@@ -104,12 +106,18 @@ class _Storing:
         stored = self._store("cluster.json", json.dumps(pack(plan) if plan else None, sort_keys=True).encode())
         as_json = self._store("cluster-plan.json", json.dumps(document).encode())
         as_text = self._store("cluster-plan.txt", text + self._text_of_engine())
+        rows = store_structured(self._tools, self._job.id, self._written(document), "cluster-plan.rows")
         changes = planned_changes(document)
         if self._of_engine is None:
             version = PROVIDERS[cluster.provider].version
-            return Plan(self._job.id, changes, version, stored, None, as_json, as_text)
+            return Plan(self._job.id, changes, version, stored, None, as_json, as_text, rows)
         known = replace(changes, resources=self._of_engine.changes.resources)
-        return replace(self._of_engine, changes=known, file=stored, json=as_json, text=as_text)
+        return replace(self._of_engine, changes=known, file=stored, json=as_json, text=as_text, structured=rows)
+
+    def _written(self, document: dict[str, Any]) -> Path:
+        file = self._tools.directory / "cluster-plan.json"
+        file.write_text(json.dumps(document), encoding="utf-8")
+        return file
 
     def _store(self, name: str, content: bytes) -> Artifact:
         key = f"{plan_prefix(self._job.id)}/{name}"

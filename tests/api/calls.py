@@ -5,7 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.api.scenario import Client
-from tests.builders import REPOSITORY, any_drift, any_job, any_pull_request, any_pull_request_record, deployment_in
+from tests.builders import (
+    REPOSITORY,
+    amended,
+    any_drift,
+    any_job,
+    any_pull_request,
+    any_pull_request_record,
+    deployment_in,
+)
 from tests.instants import utc
 from tests.unit.clusters.cluster_scenario import ClusterScenario
 from tests.unit.config_updates.verbs import APP_SHA, CONFIGURATION, HEAD, OTHER_SHA, images_of
@@ -110,6 +118,7 @@ CALLS = {
     "GET /pulls": "/pulls?repository={repository}",
     "GET /pulls/<owner>/<name>/<number>": "/pulls/{repository}/5",
     "GET /jobs/<id>": "/jobs/{job}",
+    "GET /jobs/<id>/plan": "/jobs/{job}/plan",
     "GET /jobs/<id>/lines": "/jobs/{job}/lines",
     "GET /jobs/<id>/raw": "/jobs/{job}/raw",
 }
@@ -117,8 +126,10 @@ CALLS = {
 
 def prepare(wires, repository=REPOSITORY):
     """Store a deployment that waits for review, its job and a request; return the names for CALLS."""
-    (one,) = wires.changed(deployment_in(State.AWAITING_REVIEW, repository=repository), change="change-1")
-    job = any_job(id=f"{one.id}-plan-1", deployment=one.id)
+    waiting = deployment_in(State.AWAITING_REVIEW, repository=repository)
+    job = any_job(id=f"{waiting.id}-plan-1", deployment=waiting.id)
+    planned = amended(waiting, plan=replace(waiting.planned.plan, job=job.id))
+    (one,) = wires.changed(planned, change="change-1")
     wires.jobs.create(job)
     wires.pull_requests.save(any_pull_request_record(spec=any_pull_request(repository=repository)))
     wires.drifts.save(replace(any_drift(), repository=repository))

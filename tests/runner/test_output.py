@@ -24,6 +24,7 @@ from tests.runner.engines import fake_engine, provisioned
 from tests.runner.fake_aws import ENGINE_SECRET, JOB_TOKEN, START_TOKEN
 from tidegate.deploys.rules.job import JobKind
 from tidegate.deploys.rules.workflow import PLAN_STEPS, RunSettings, StepKind, WorkflowStep
+from tidegate.plans.rules.structured_file import unpacked
 from tidegate.roots.rules.root import Engine
 
 Commit = Callable[..., str]
@@ -237,6 +238,11 @@ resource "terraform_data" "closed" {{ input = sensitive("{SECRET}") }}
     assert SECRET not in bench.aws.objects[plan["text"]["key"]].decode()
     assert MASK in bench.aws.objects[plan["text"]["key"]].decode()
     assert SECRET not in bench.stored_log(plan["job"])
+    rows = unpacked(bench.aws.objects[plan["structured"]["key"]])
+    shown = {row.address: repr(rows.lines(place)) for place, row in enumerate(rows.rows)}
+    assert MASK in shown["terraform_data.open"]
+    assert "SENSITIVE" in shown["terraform_data.closed"]
+    assert SECRET not in repr(shown)
 
 
 def test_what_a_plan_prints_is_masked_everywhere_by_what_its_json_form_tells(bench: Bench, commit: Commit) -> None:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from runner.credentials import answering
 from runner.engine import link_providers, provider_links
 from runner.faults import CommitRefused, RunnerFault
-from runner.plan_json import entries, read_plan
+from runner.plan_json import entries, read_plan, rows_of
 from runner.settings import SettingsError, read_settings
 from runner.workspace import Git, git_environment
 from tests.builders import any_job
@@ -24,6 +24,7 @@ from tests.runner.conftest import REPOSITORY_TOP
 from tests.runner.environment import SETTINGS
 from tidegate.deploys.rules.workflow import CloneSettings, RunSettings
 from tidegate.plans.rules.plan import PlannedChanges, planned_changes
+from tidegate.plans.rules.structured import Section
 from tidegate.vcs.git.environment import authorization
 
 PROVIDER = "providers/registry.example.com/acme/cloud/1.2.3/linux_amd64"
@@ -92,6 +93,31 @@ def test_actions_and_deferred_changes_are_counted_and_their_secrets_found(tmp_pa
     facts = read_plan(written(tmp_path, document))
     assert facts.changes == planned_changes(document) == PlannedChanges(actions=2, deferred=2)
     assert facts.sensitive == {"action-secret", "deferred-secret"}
+
+
+def test_rows_are_read_from_wherever_the_plan_has_changes(tmp_path: Path) -> None:
+    change = {"actions": ["create"], "before": None, "after": {"k": "masked"}}
+    document = {
+        "format_version": "1.2",
+        "variables": {"pw": {"value": "x"}},
+        "resource_drift": [{"address": "a.drift", "change": {"actions": ["update"], "before": {"k": 1}, "after": {}}}],
+        "resource_changes": [
+            {"address": "a.b", "change": change},
+            {"address": "a.c", "change": {"actions": ["no-op"]}},
+        ],
+        "output_changes": {"o": change},
+        "action_invocations": [{"address": "action.a.b"}],
+        "deferred_changes": [{"reason": "unknown_count", "resource_change": {"address": "a.d", "change": change}}],
+    }
+    found = list(rows_of(written(tmp_path, document), lambda text: text.replace("masked", "***")))
+    assert {(each.row.section, each.row.address) for each in found} == {
+        (Section.DRIFT, "a.drift"),
+        (Section.RESOURCES, "a.b"),
+        (Section.OUTPUTS, "o"),
+        (Section.ACTIONS, "action.a.b"),
+        (Section.DEFERRED, "a.d"),
+    }
+    assert "masked" not in repr(found)
 
 
 def test_numbers_of_any_length_are_read_and_found_where_they_are_sensitive(tmp_path: Path) -> None:

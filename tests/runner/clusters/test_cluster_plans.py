@@ -29,6 +29,7 @@ from tidegate.deploys.rules.cluster import (
 )
 from tidegate.deploys.rules.job import JobKind
 from tidegate.deploys.rules.workflow import RunSettings
+from tidegate.plans.rules.structured_file import unpacked
 
 SPEC = "network/cluster.yaml"
 CNI = DeclaredComponent("cni", ComponentRole.NETWORKING, ComponentForm.MANIFESTS, "cni.yaml", "1.16.3")
@@ -87,11 +88,16 @@ def test_the_plan_of_a_creation_is_stored_and_tells_people_what_happens(bench: B
 
 
 def test_policies_and_pages_read_it_like_a_plan_of_an_engine(bench: Bench) -> None:
-    document = json.loads(bench.aws.objects[planned(bench)["json"]["key"]])
+    result = planned(bench)
+    document = json.loads(bench.aws.objects[result["json"]["key"]])
     actions = {each["address"]: each["change"]["actions"] for each in document["resource_changes"]}
     assert actions == {"cluster.platform": ["create"], "component.cni": ["create"]}
     assert document["tidegate_cluster"]["operation"] == "create"
-    assert "task.install-networking" in {each["address"] for each in document["action_invocations"]}
+    tasks = [each["address"] for each in document["action_invocations"]]
+    assert "task.install-networking" in tasks
+    rows = unpacked(bench.aws.objects[result["structured"]["key"]]).rows
+    assert [each.address for each in rows] == ["cluster.platform", "component.cni", *tasks]
+    assert all(each.why for each in rows[2:])
 
 
 def test_a_cluster_that_is_as_declared_has_no_changes(bench: Bench, known: CurrentCluster) -> None:

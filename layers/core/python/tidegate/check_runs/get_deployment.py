@@ -13,6 +13,7 @@ from tidegate.deploys.rules.slots import SlotWait
 from tidegate.deploys.rules.state import State
 from tidegate.deploys.slots.get_slot_wait import get_slot_wait
 from tidegate.jobs.begin_job import PLAN_ATTEMPTS
+from tidegate.plans.rules.plan import Plan
 from tidegate.ports import Ports
 from tidegate.rules.errors import NotFound
 
@@ -98,12 +99,14 @@ def _plans(ports: Ports, deployment: Deployment) -> Iterator[str]:
 
 
 def _plan(ports: Ports, deployment: Deployment) -> PlanText | None:
-    """Return the plan's text; None if there is none, or it has expired."""
-    if deployment.planned.plan is None:
-        return None
+    return plan_text(ports, deployment.planned.plan) if deployment.planned.plan else None
+
+
+def plan_text(ports: Ports, plan: Plan) -> PlanText | None:
+    """Return a plan's text; None if it has expired."""
     try:
-        start = ports.artifacts.get_start(deployment.planned.plan.text.key, SHOWN_PLAN)
+        start = ports.artifacts.get_start(plan.text.key, SHOWN_PLAN)
     except NotFound:
         return None
-    altered = bool(start.sha256) and start.sha256 != deployment.planned.plan.text.sha256
+    altered = bool(start.sha256) and start.sha256 != plan.text.sha256
     return PlanText("" if altered else start.content.decode("utf-8", "replace"), start.size, altered)

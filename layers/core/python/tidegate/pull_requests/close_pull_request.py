@@ -79,6 +79,7 @@ def remove_plans(artifacts: Artifacts, layers: Iterable[SpeculativePlan]) -> Non
 
 def _stored(layer: SpeculativePlan) -> Iterator[str]:
     if layer.plan is not None:
-        for artifact in (layer.plan.file, layer.plan.lock_file, layer.plan.json, layer.plan.text):
+        plan = layer.plan
+        for artifact in (plan.file, plan.lock_file, plan.json, plan.text, plan.structured):
             if artifact is not None:
                 yield artifact.key

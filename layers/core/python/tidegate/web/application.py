@@ -25,12 +25,14 @@ from tidegate.web.authorization import Access, Authorization
 from tidegate.web.change_pages import ChangePages
 from tidegate.web.cluster_api import ClusterApi
 from tidegate.web.cluster_pages import ClusterPages
+from tidegate.web.compression import compressed
 from tidegate.web.drift_pages import DriftPages
 from tidegate.web.lock_pages import LockPages
 from tidegate.web.log_pages import LogPages
 from tidegate.web.nested import flattened_event
 from tidegate.web.openid import OpenId
 from tidegate.web.pages import Pages
+from tidegate.web.plan_pages import PlanPages
 from tidegate.web.problems import Answered, answered
 from tidegate.web.pull_request_pages import PullRequestPages
 from tidegate.web.refusals import (
@@ -110,6 +112,7 @@ class WebApplication:
         UpdatePages(ports, self._authorization, shapes, self._rendering).add_to(self.app)
         Pages(ports, self._authorization, shapes, self._rendering).add_to(self.app)
         LogPages(ports, shapes, self._rendering).add_to(self.app)
+        PlanPages(ports, shapes, self._rendering).add_to(self.app)
         ChangePages(ports, self._authorization, shapes, self._rendering).add_to(self.app)
         LockPages(ports).add_to(self.app)
         PullRequestPages(ports, self._authorization, shapes, self._rendering).add_to(self.app)
@@ -135,7 +138,7 @@ class WebApplication:
     def _answer(self, event: Mapping[str, Any], path: str, context: Any) -> dict[str, Any]:
         try:
             _check_body(event, path)
-            answer: dict[str, Any] = self.app.resolve(dict(event), context)
+            answer: dict[str, Any] = compressed(self.app.resolve(dict(event), context), event.get("headers", {}))
             if not fits(answer["body"] or ""):
                 return _plain(self._problem(path, answered(TooLarge())))
         except (BodyTooLarge, InvalidRequest) as error:

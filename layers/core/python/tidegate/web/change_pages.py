@@ -18,6 +18,7 @@ from tidegate.ports import Ports
 from tidegate.rules.access import Action
 from tidegate.web.authorization import Access, Authorization
 from tidegate.web.picture import picture
+from tidegate.web.plan_pages import inline_plans
 from tidegate.web.refusals import Hidden, InvalidRequest, ensure_done
 from tidegate.web.rendering import STATES, Rendering, address, see_other
 from tidegate.web.shapes import Shapes
@@ -67,6 +68,7 @@ class ChangePages:
             stacks=stacks,
             needed=needed(stacks),
             picture=picture(stacks, STATES),
+            plans=inline_plans(self._ports, [each.planned.plan for each in view.deployments if each.planned.plan]),
             awaited={member.id: awaited(member, view.deployments) for member in view.deployments},
             done=sum(map(is_done, view.deployments)),
             count=len(view.deployments),

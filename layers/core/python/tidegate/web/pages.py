@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from http import HTTPStatus
 from typing import Any
@@ -11,7 +10,7 @@ from urllib.parse import quote
 
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 
-from tidegate.check_runs.get_deployment import describe_deployment
+from tidegate.check_runs.get_deployment import PlanText, describe_deployment
 from tidegate.deploys.cancel_deployment import cancel_deployment
 from tidegate.deploys.queue.get_queue import FoundRoots, get_queue, queue_glances, search_queues
 from tidegate.deploys.queue.unlock import unlock_queue
@@ -38,6 +37,8 @@ from tidegate.web.glance import GLANCED, glance
 from tidegate.web.grouping import is_resting
 from tidegate.web.offers import offers, unlocking
 from tidegate.web.parts import unknown_root
+from tidegate.web.plan_pages import plan_lines, shown_plan
+from tidegate.web.plan_view import PlanView
 from tidegate.web.readable import readable
 from tidegate.web.refusals import Hidden, InvalidRequest, ensure_done
 from tidegate.web.rendering import Rendering, address, is_over, see_other
@@ -46,6 +47,8 @@ from tidegate.web.static_files import static_file
 
 #: Deployments on one page of a list.
 LISTED = 30
+#: Rows of a plan on the page of a deployment, which is read again while something happens; all are a link away.
+FIRST_ROWS = 200
 #: Messages about completed actions; other values in the URL show nothing.
 NOTICES = {
     "approve": "Your approval is recorded.",
@@ -59,14 +62,6 @@ NOTICES = {
     "unlocked": "The queue is unlocked.",
     "not-locked": "The queue was already unlocked.",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class PlanQueueText:
-    """A line of a plan and what it does: ``add``, ``remove``, ``change`` or nothing."""
-
-    text: str
-    kind: str
 
 
 class Pages:
@@ -214,7 +209,8 @@ class Pages:
             one=deployment,
             view=view,
             jobs=[self._shapes.job_link(job) for job in view.jobs],
-            plan=list(plan_lines(view.plan.text)) if view.plan else [],
+            plan=list(plan_lines(view.plan)),
+            rows=self._rows(deployment, view.plan),
             warning=APPLY_WARNING,
             may=offers(self._authorization, access, deployment, view.head),
             asks=deployment.state is State.AWAITING_REVIEW,
@@ -230,6 +226,11 @@ class Pages:
             commit_url=self._shapes.commit_url(deployment.repository, deployment.revision.sha),
             execution_url=self._shapes.execution_url(deployment.id) if deployment.history[1:] else None,
         )
+
+    def _rows(self, deployment: Deployment, text: PlanText | None) -> PlanView | None:
+        """Return the first rows of a plan, unless its text was altered: then nothing of it is shown."""
+        plan = deployment.planned.plan
+        return None if plan is None or (text and text.altered) else shown_plan(self._ports, plan, most=FIRST_ROWS)
 
     def _has_cluster(self, deployment: Deployment) -> bool:
         """Tell whether a deployment is of a cluster that a workflow has worked on."""
@@ -265,14 +266,6 @@ def _until(deployment: Deployment) -> datetime | None:
 def static_name(file: str) -> Response[str]:
     """Answer a request for a static file."""
     return static_file(file)
-
-
-def plan_lines(text: str) -> Iterator[PlanQueueText]:
-    """Yield a plan's lines with what they do."""
-    kinds = {"+": "add", "-": "remove", "~": "change", "-/+": "remove", "+/-": "remove"}
-    for line in text.split("\n"):
-        word = line.split(maxsplit=1)[0] if line.strip() else ""
-        yield PlanQueueText(line, kinds.get(word, ""))
 
 
 def _access(app: APIGatewayHttpResolver) -> Access:

@@ -27,6 +27,7 @@ from tidegate.pull_requests.rules.tally import tally
 from tidegate.roots.rules.query_words import InvalidTagQuery
 from tidegate.web.api import NameInPath, OwnerInPath, described
 from tidegate.web.authorization import Authorization
+from tidegate.web.plan_pages import inline_plans
 from tidegate.web.pull_request_models import PullRequestDetails, PullRequestsList, brief, details, refusing_sets
 from tidegate.web.readable import readable
 from tidegate.web.refusals import Hidden
@@ -131,6 +132,7 @@ class PullRequestPages:
             conflict=conflict(view.layers),
             left=[each for each in view.layers if each.leaves_resources],
             failures=[each for each in view.layers if each.state in _WITHOUT_PLAN and not each.conflict][:_FAILURES],
+            plans=inline_plans(self._ports, [each.plan for each in view.layers if each.plan]),
             findings=list(_findings(view.layers)),
             sets=sets,
             let_pass={each.name for each in sets if not each.blocking},

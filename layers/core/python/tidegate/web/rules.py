@@ -188,6 +188,7 @@ RULES: Mapping[str, Rule] = {
     "GET /pulls": Rule(Right.READ, About.ANY_REPOSITORY),
     "GET /pulls/<owner>/<name>/<number>": Rule(Right.READ, About.REPOSITORY),
     "GET /jobs/<id>": Rule(Right.READ, About.JOB),
+    "GET /jobs/<id>/plan": Rule(Right.READ, About.JOB),
     "GET /jobs/<id>/lines": Rule(Right.READ, About.JOB),
     "GET /jobs/<id>/raw": Rule(Right.READ, About.JOB),
 }

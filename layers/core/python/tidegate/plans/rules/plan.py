@@ -54,7 +54,10 @@ class Artifact:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The result of a plan job: exactly the reviewed plan is applied (design rule 6)."""
+    """The result of a plan job: exactly the reviewed plan is applied (design rule 6).
+
+    ``structured`` is the plan as rows (``structured_file``), None where its text alone is stored.
+    """
 
     job: str
     changes: PlannedChanges
@@ -63,6 +66,7 @@ class Plan:
     lock_file: Artifact | None
     json: Artifact
     text: Artifact
+    structured: Artifact | None = None
 
 
 def planned_changes(plan: Mapping[str, Any]) -> PlannedChanges:

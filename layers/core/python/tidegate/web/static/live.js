@@ -5,14 +5,13 @@
   const main = document.getElementById("main");
   const seconds = Number(main.dataset.live || 0);
   if (!seconds) return;
-  let shown = null;
+  let shown = main.innerHTML; // Before other scripts change it.
 
   async function refresh() {
     const answer = await fetch(location.pathname + location.search, { redirect: "error" });
     if (!answer.ok) throw new Error(String(answer.status));
     const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("main");
     const text = fresh.innerHTML;
-    if (shown === null) shown = main.innerHTML;
     const busy = main.contains(document.activeElement) && document.activeElement.matches("button, input, select");
     if (text === shown || busy) return Boolean(fresh.dataset.live);
     const boxes = () => [...main.querySelectorAll(".scroll, .picture, .output")];
