@@ -7,6 +7,16 @@
   if (!seconds) return;
   let shown = main.innerHTML; // Before other scripts change it.
 
+  // Names parts that open by their ids, or by what they say and which of these they are: others come and go.
+  function parts(root) {
+    const seen = {};
+    return [...root.querySelectorAll("details")].map((one) => {
+      const name = one.id || one.querySelector("summary").textContent;
+      seen[name] = (seen[name] || 0) + 1;
+      return [`${name} ${seen[name]}`, one];
+    });
+  }
+
   async function refresh() {
     const answer = await fetch(location.pathname + location.search, { redirect: "error" });
     if (!answer.ok) throw new Error(String(answer.status));
@@ -16,9 +26,9 @@
     if (text === shown || busy) return Boolean(fresh.dataset.live);
     const boxes = () => [...main.querySelectorAll(".scroll, .picture, .output")];
     const places = boxes().map((one) => [one.scrollLeft, one.scrollTop]);
-    const open = [...main.querySelectorAll("details")].map((one) => one.open);
+    const open = new Map(parts(main).map(([name, one]) => [name, one.open]));
     main.replaceChildren(...fresh.childNodes);
-    main.querySelectorAll("details").forEach((one, number) => { if (number in open) one.open = open[number]; });
+    parts(main).forEach(([name, one]) => { if (open.has(name)) one.open = open.get(name); });
     boxes().forEach((one, number) => { if (number in places) [one.scrollLeft, one.scrollTop] = places[number]; });
     shown = text;
     return Boolean(fresh.dataset.live);
