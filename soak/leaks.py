@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Iterator
 
 from soak.harness import Harness
 from soak.modules import SECRET
-from tidegate.plans.rules.structured_file import unpacked
 
 #: Objects that hold secrets because the engine needs them: plans, and their JSON, which only runners may read.
 _MAY_HOLD = (".tfplan", "plan.json")
@@ -70,9 +70,13 @@ def _objects(harness: Harness) -> Iterator[tuple[str, str]]:
 
 
 def _rows(content: bytes) -> str:
-    """Return the rows of a structured plan, with their attributes, as text."""
-    plan = unpacked(content)
-    return repr([(row, plan.lines(place)) for place, row in enumerate(plan.rows)])
+    """Return the rows of a structured plan, with their attributes, as text: compressed parts after a length."""
+    text, rest = "", content[4:]
+    while rest:
+        reader = zlib.decompressobj()
+        text += reader.decompress(rest).decode()
+        rest = reader.unused_data
+    return text
 
 
 def _logs(harness: Harness) -> Iterator[tuple[str, str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from tests.api.test_plan_pages import HOSTILE, many, planned, pull
+from tests.api.plans import HOSTILE, many, planned, pull
 from tests.browser.site import CHROMIUM
 from tests.builders import REPOSITORY
 
