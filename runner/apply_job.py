@@ -25,27 +25,13 @@ from tidegate.deploys.rules.workflow_rules import apply_problem
 from tidegate.plans.rules.plan import Artifact
 
 
-class Around:
-    """What is done around an apply: nothing, for a root module that is deployed by itself."""
-
-    def is_done(self, _engine: Engine) -> bool:
-        """Tell, once the engine is initialized, that there is nothing to apply: the plan was applied before."""
-        return False
-
-    def after(self, _engine: Engine) -> None:
-        """Act on what was applied, or had been."""
-
-
-_ALONE = Around()
-
-
-def run_apply(tools: Tools, preparation: Preparation, taken: TakenJob, around: Around = _ALONE) -> dict[str, Any]:
+def run_apply(tools: Tools, preparation: Preparation, taken: TakenJob) -> dict[str, Any]:
     """Run the steps of an apply job, and return the result for the state machine. Raise JobFault.
 
     Everything that fails before the engine starts to apply is a PlanAltered or an ApplyNotStarted: nothing was applied
     then. A failure after the apply is reported, and does not change the result.
     """
-    applying = _Applying(tools, preparation, taken, around)
+    applying = _Applying(tools, preparation, taken)
     try:
         steps = applying.prepare()
     except (PlanAltered, ApplyNotStarted):
@@ -80,11 +66,10 @@ class _Applying:
 
     _links: Background[dict[str, str] | None]
 
-    def __init__(self, tools: Tools, preparation: Preparation, taken: TakenJob, around: Around) -> None:
-        self._tools, self._preparation, self._taken, self._around = tools, preparation, taken, around
+    def __init__(self, tools: Tools, preparation: Preparation, taken: TakenJob) -> None:
+        self._tools, self._preparation, self._taken = tools, preparation, taken
         self._plan = tools.directory / "plan.tfplan"
-        # The engine needs its backend for all but the apply of a plan's file.
-        self._quick = around is _ALONE and needs_no_init(taken.job.run.apply)
+        self._quick = needs_no_init(taken.job.run.apply)
         self.started = False
         self.last_lines: str | None = None
 
@@ -108,7 +93,7 @@ class _Applying:
             raise RunnerFault(
                 f"The plan was made by engine version {job.engine_version}, but this runner has {version}."
             )
-        _restore_lock(job, lock, engine.root / LOCK_FILE)
+        restore_lock(job, lock, engine.root / LOCK_FILE)
         secrets.result()  # Programs may print what the plan holds.
         steps = StepRunner(tools, engine, job)
         steps.know_plan(self._plan)
@@ -122,7 +107,7 @@ class _Applying:
             with self._preparation.modules_access(self._taken) as environ:
                 engine.init(environ, step.extra_args, readonly=job.lock_file is not None)
         if job.root.workspace != "default":
-            _set_workspace(engine.root, job.root.workspace)
+            set_workspace(engine.root, job.root.workspace)
 
     def apply(self, engine: Engine, step: WorkflowStep) -> None:
         """Apply the reviewed plan file, even if other programs changed it here."""
@@ -130,14 +115,6 @@ class _Applying:
         if job.plan_file is not None and not self._quick:
             _check_unchanged(self._plan, job.plan_file)
         tools.interruption.check()
-        if not self._around.is_done(engine):
-            self._start(engine, step)
-        self._around.after(engine)
-        tools.log.end_line()
-        self.last_lines = last_lines(tools.log.path, tools.log.masker)
-
-    def _start(self, engine: Engine, step: WorkflowStep) -> None:
-        tools, job = self._tools, self._taken.job
         self.started = tools.interruption.applying = True
         try:
             engine.apply(self._plan, step.extra_args)
@@ -146,6 +123,8 @@ class _Applying:
             raise
         finally:
             tools.interruption.applying = False
+        tools.log.end_line()
+        self.last_lines = last_lines(tools.log.path, tools.log.masker)
 
 
 def with_init(run: RunSettings) -> tuple[WorkflowStep, ...]:
@@ -200,14 +179,14 @@ def fetch_verified(tools: Tools, artifact: Artifact, target: Path) -> None:
         )
 
 
-def _restore_lock(job: Job, stored: Path, place: Path) -> None:
+def restore_lock(job: Job, stored: Path, place: Path) -> None:
     """Replace the commit's lock file by the plan's; if there is none, the plan had none."""
     place.unlink(missing_ok=True)
     if job.lock_file is not None:
         place.write_bytes(stored.read_bytes())
 
 
-def _set_workspace(root: Path, workspace: str) -> None:
+def set_workspace(root: Path, workspace: str) -> None:
     """Select the workspace as the engine itself remembers it; the plan job made sure that it exists."""
     (root / ".terraform").mkdir(exist_ok=True)
     (root / ".terraform" / "environment").write_text(workspace, encoding="utf-8")

@@ -160,7 +160,11 @@ class Tidegate(Construct):
 
     def _make_cluster_machines(self) -> None:
         functions = self.settings.clusters.functions
-        task = {"ClusterTaskDefinition": TaskToRun(self.runners.task, self.runners.cluster), **self._place_of_runners()}
+        task: dict[str, Value] = {
+            "ClusterTaskDefinition": TaskToRun(self.runners.task, self.runners.cluster),
+            "TerraformStateMachine": self.terraform,
+            **self._place_of_runners(),
+        }
         self.cluster_task = self._machine("ClusterTask", task)
         for function in functions:
             self.cluster_task.role.add_to_policy(allow("lambda:InvokeFunction", on=function))

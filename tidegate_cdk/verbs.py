@@ -142,7 +142,16 @@ NEEDS: Mapping[str, tuple[Capability, ...]] = {
     "claim_deployment": (_C.QUEUES, _C.PUBLISH_CHANGES, _C.ROUNDS),
     "close_worker": (_C.HEADS,),
     "record_plan": (_C.DEPLOYMENTS, _C.SLOTS, _C.READ_JOBS, _C.PUBLISH_CHANGES),
-    "record_result": (_C.DEPLOYMENTS, _C.SLOTS, _C.JOBS, _C.AUDIT, _C.PUBLISH_CHANGES, _C.STOP_RUNNERS),
+    "record_result": (
+        _C.DEPLOYMENTS,
+        _C.SLOTS,
+        _C.JOBS,
+        _C.AUDIT,
+        _C.PUBLISH_CHANGES,
+        _C.STOP_RUNNERS,
+        _C.CLUSTERS,
+        _C.CHECK_RUN_QUEUE,
+    ),
     "record_outcome": (
         _C.QUEUES,
         _C.WAVES,
@@ -403,5 +412,5 @@ NEEDS: Mapping[str, tuple[Capability, ...]] = {
     ),
     "end_cluster": (_C.READ_DEPLOYMENTS, _C.CLUSTERS, _C.CLUSTER_PLANS),
     "fail_cluster": (_C.READ_DEPLOYMENTS, _C.CLUSTERS, _C.JOBS, _C.CLUSTER_PLANS, _C.STOP_RUNNERS),
-    "end_failed_cluster": (_C.READ_DEPLOYMENTS, _C.CLUSTERS),
+    "end_failed_cluster": (_C.READ_DEPLOYMENTS, _C.CLUSTERS, _C.JOBS),
 }

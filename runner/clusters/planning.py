@@ -66,7 +66,8 @@ def _constructed(
     spec = read_spec(tools.source, cluster)
     decision = operation_of(cluster, spec, job.current, destroy=job.destroy, begun=job.begun)
     if decision.operation is None and of_engine and of_engine.changes.any:
-        decision = Decision(Operation.UPGRADE, "The root module of the cluster has changes.")
+        operation = Operation.DELETE if job.destroy else Operation.UPGRADE
+        decision = Decision(operation, "The root module of the cluster has changes.")
     if decision.operation is None:
         return decision, None
     deleted = decision.operation is Operation.DELETE
@@ -80,6 +81,7 @@ def _constructed(
         registrars,
         management=management,
         terraform=of_engine.file if of_engine else None,
+        unchanged=of_engine is not None and not of_engine.changes.any,
     )
     return _after_management(decision, job, cluster, management), plan
 

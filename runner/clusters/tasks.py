@@ -41,7 +41,8 @@ def _validate(work: Work, provider: Provider) -> Values:
     step = next(each for each in work.plan.steps if each.task == work.order.task)
     found = {key: _find(work, provider, Key(key)) for key in step.produces}
     for key, reference in found.items():
-        _check(work, Key(key), reference)
+        if key != work.own_key or work.order.operation is not Operation.DELETE or not provider.deletes_from_outside:
+            _check(work, Key(key), reference)
     return {key: reference_text(reference) for key, reference in found.items()}
 
 
@@ -58,15 +59,19 @@ def _find(work: Work, provider: Provider, key: Key) -> ClusterReference:
     of = work.order.current if key is work.own_key else work.order.management
     if of is not None and of.reference:
         return reference_from(of.reference)
-    if key is work.own_key and (found := provider.status(key).reference):
-        return found
+    if key is work.own_key:
+        if found := provider.status(key).reference:
+            return found
+        if work.order.operation is Operation.DELETE and provider.deletes_from_outside:
+            work.say(f"nothing says how to reach {work.name}: what there is of it is deleted without that")
+            return ClusterReference(work.name, Access.UNKNOWN)
     name = work.name if key is work.own_key else work.order.cluster.management
     raise TaskFailed(f"Nothing is known of how to reach the cluster {name}. Create it first, or adopt it.")
 
 
 def _check(work: Work, key: Key, reference: ClusterReference) -> None:
     """Ask a cluster for its version, and refuse an upgrade that Kubernetes does not allow from there."""
-    if reference.access is Access.SIMULATED:
+    if not reference.access.has_api:
         return
     version = work.api(reference).version()
     work.say(f"{reference.name} answers, with Kubernetes {version}")
@@ -247,7 +252,7 @@ def _diagnosing(*keys: Key) -> Task:
         name = f"cluster-tasks/{work.job.id}/diagnostics"  # It expires, unlike what is about the cluster as it is.
         if (own := provider.diagnose(key)) is not None:
             work.store(f"{name}.json", own)
-        if reference.access is not Access.SIMULATED:
+        if reference.access.has_api:
             work.store(f"{name}.zip", diagnose(work, work.api(reference)), "application/zip")
         work.say(f"the diagnostics of {reference.name} are {name}.* in the artifact bucket")
         return {}

@@ -123,7 +123,7 @@ class Work:
         """Return a cluster's API server. Raise TaskFailed for one that has none."""
         made = self._kubeconfig(reference)
         if made is None:
-            raise TaskFailed(f"The cluster {reference.name} is simulated: it has no API server.")
+            raise TaskFailed(f"The cluster {reference.name} has no API server that is known.")
         if reference not in self._apis:
             self._apis[reference] = Api(made.content, reference.name, self._kubeconfigs, self.tools.interruption.check)
         return self._apis[reference]
@@ -134,7 +134,7 @@ class Work:
             each.close()
 
     def kubeconfig(self, reference: ClusterReference) -> Path | None:
-        """Return a file for commands, None for a simulated cluster.
+        """Return a file for commands, None for a cluster without an API server.
 
         It is never read here: a command could have put a program into it, which would run as the runner.
         """
@@ -154,7 +154,7 @@ class Work:
         return directory
 
     def _kubeconfig(self, reference: ClusterReference) -> Kubeconfig | None:
-        if reference.access is Access.SIMULATED:
+        if not reference.access.has_api:
             return None
         if reference not in self._made:
             made = self._stored(reference) if reference.access is Access.SECRET else self._eks(reference)

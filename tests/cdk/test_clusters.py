@@ -140,8 +140,16 @@ def test_the_terraform_machine_starts_workflows_of_clusters_and_learns_of_their_
     assert executions == on(allowed, "TerraformRole", "states:DescribeExecution")
     assert any(fnmatch.fnmatchcase(f"{STATES}:execution:tidegate-{min(NAMES)}:d1", each) for each in executions)
     rule = "arn:aws:events:REGION:ACCOUNT:rule/StepFunctionsGetEventsForStepFunctionsExecutionRule"
-    for role in ("TerraformRole", "ClusterErrorRole", "ClusterWorkflowsRole"):
-        assert on(allowed, role, "events:PutRule") == {rule}
+    for role in ("TerraformRole", "ClusterTaskRole", "ClusterErrorRole", "ClusterWorkflowsRole"):
+        assert on(allowed, role, "events:PutRule") == on(allowed, role, "events:PutTargets") == {rule}
+
+
+def test_a_task_starts_the_terraform_machine_alone_and_learns_of_its_end(allowed: list[Permission]):
+    role = "ClusterTaskRole"
+    [machine] = on(allowed, role, "states:StartExecution")
+    assert "Terraform" in machine or machine == f"{STATES}:stateMachine:tidegate-terraform"
+    ended = on(allowed, role, "states:StopExecution")
+    assert ended == on(allowed, role, "states:DescribeExecution") == {f"{STATES}:execution:tidegate-terraform:*"}
 
 
 def test_executions_of_clusters_that_end_early_reach_the_function_that_gives_back_what_they_hold(

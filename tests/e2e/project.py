@@ -22,7 +22,7 @@ from tidegate_local.forge.git import ENVIRONMENT
 #: The states of a deployment that is planned, approved and applied.
 ALL_THE_WAY = [
     "Begin the deployment",
-    "Does the plan wait for others?",
+    "What comes first?",
     "Begin the plan",
     "Start a runner for the plan",
     "Plan",

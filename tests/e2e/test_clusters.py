@@ -1,11 +1,20 @@
-"""A cluster's life: created, upgraded with a failure in the middle, resumed, given up, deleted. It is simulated."""
+"""A cluster's life: created, upgraded with a failure in the middle, resumed, given up, deleted.
+
+It is simulated, or one of a root module, whose API server is a real one.
+"""
 
 from __future__ import annotations
 
 import json
 
+import pytest
+
+from tests.e2e.modules import thing
 from tests.e2e.pages import run_tidegate
 from tests.e2e.project import title
+from tests.kubernetes.conftest import kubernetes
+
+__all__ = ["kubernetes"]
 
 NAME = "shop"
 FILE = """\
@@ -23,6 +32,13 @@ clusters:
       - {name: may, before: upgrade-cluster, run: [test, -e, ../may-upgrade]}
       - {name: tell, when: on-error, run: [echo, "$TIDEGATE_CLUSTER"], on_error: warn}
 """
+
+
+@pytest.fixture
+def server(kubernetes):
+    running = kubernetes.cluster("e2e")
+    yield running
+    running.stop()
 
 
 def spec(version):
@@ -83,3 +99,42 @@ def test_a_cluster_that_cannot_be_planned_says_why_on_its_check_run(project):
     run = project.wait(sha, NAME, "The plan failed")
     assert "nodes in the cluster's file is not known" in run["output"]["summary"] + title(run)
     assert cluster(project, "status")["clusters"] == []
+
+
+def test_the_root_module_of_a_cluster_is_applied_by_a_run_of_the_terraform_machine_of_its_own(project, server):
+    tidegate = project.tidegate
+    secret = f"tidegate/clusters/{project.name}/{NAME}"
+    tidegate.cloud.client("secretsmanager").create_secret(Name=secret, SecretString=server.kubeconfig.read_text())
+    of_module = FILE.partition("    components")[0].replace("simulated", "terraform")
+    module = project.backed(NAME, thing() + 'output "kubeconfig" { value = "shop" }\n')
+    spec_file = spec("1.20") + "provider: {kubeconfig_output: kubeconfig}\n"
+    files = {"tidegate.yaml": of_module, "shop/main.tf": module, "shop/cluster.yaml": spec_file}
+    sha = project.push_files(files)
+    made = applied(project, sha)
+    assert (made["state"], made["kubernetes"]) == ("ready", "1.20")
+
+    deployment = made["workflow"]["deployment"]
+    nested = next(each for each in tidegate.executions("terraform", deployment) if each["name"].endswith("-apply"))
+    assert (nested["name"], nested["status"]) == (f"{deployment}-apply", "SUCCEEDED")
+    assert entered(tidegate, nested) == [
+        "Begin the deployment",
+        "What comes first?",
+        "Start a runner for the apply",
+        "Apply",
+        "Record that it was applied",
+        "Applied",
+    ]
+    [task] = [each["task"] for each in made["workflow"]["tasks"] if each["task"]["task"] == "create-workload-cluster"]
+    assert task["apply"] == f"{deployment}-apply-2"
+    told = run_tidegate(project, "logs", task["apply"])
+    assert "Apply complete! Resources: 1 added" in told.stdout
+
+    gone = applied(project, project.push_files({"tidegate.yaml": f"{of_module}    destroy: true\n"}))
+    assert (gone["state"], gone["workflow"]["operation"]) == ("absent", "delete")
+
+
+def entered(tidegate, execution):
+    """Return the states that an execution has entered, in order."""
+    found = tidegate.cloud.client("stepfunctions").get_execution_history(executionArn=execution["executionArn"])
+    details = (each.get("stateEnteredEventDetails") for each in found["events"])
+    return [each["name"] for each in details if each]

@@ -71,7 +71,7 @@ def test_a_deployment_goes_from_its_queue_to_its_outcome(wires):
     call("dispatch_job", {"job": job, "token": "apply-token"})
     wires.jobs.take(job, TASK)
     result = {"deployment": deployment.id, "state": "applied", "error": None, "cause": None, "last_lines": "Done."}
-    assert call("record_result", result) == {"state": "applied", "end": "recorded"}
+    assert call("record_result", result) == {"state": "applied", "end": "recorded", "error": None, "cause": None}
     assert call("record_outcome", {"queue": queue, "deployment": deployment.id, "error": None}) == {"state": "applied"}
 
     claimed = call("claim_deployment", {**worker, "rounds": 1, "started": NOW})

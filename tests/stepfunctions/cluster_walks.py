@@ -5,16 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from tests.stepfunctions.interpreter import Answer, Fails
-from tests.stepfunctions.way import REFUSED, SILENT, TASK_BEGUN, TIMEOUT, Way, late, stumbling
+from tests.stepfunctions.way import REFUSED, SILENT, TASK_BEGUN, TIMEOUT, Way, late, recorded, stumbling
 
 ASKED = ("Begin", "Begin the task", "What is to be done?")
 STARTED = (*ASKED, "Start a runner for the task")
 RAN = (*STARTED, "Run the task")
 DONE = (*RAN, "Record the task", "Done")
+APPLYING = (*ASKED, "Apply the root module", "Was the root module applied?")
 CALLED = (*ASKED, "Call the function")
 AGAIN = ("May it be tried again?", "Wait before trying again", *RAN[1:])
 FAILED = ("Record that the task failed", "Does the workflow go on?", "Task failed")
 BROKEN = ("Record that the task failed", "Internal error")
+MODULE_APPLIED: Answer = recorded("applied")
+MODULE_FAILED: Answer = recorded("apply_failed", "apply failed", "TerraformClientError", "")
 UNREACHABLE, TASK = Fails("ClusterUnreachable"), Fails("TaskFailed")
 
 
@@ -27,6 +30,8 @@ def _following(step: str) -> Answer:
     return {**TASK_BEGUN, "next": step}
 
 
+OF_MODULE = {**TASK_BEGUN, "next": "apply"}
+
 CLUSTER_TASK = [
     _task("is done by a runner", DONE),
     Way(
@@ -37,6 +42,39 @@ CLUSTER_TASK = [
             **stumbling("cluster_task", "Begin the task", "Run the task", "Record the task"),
             **late("Start a runner for the task"),
         },
+    ),
+    _task(
+        "applies the root module before",
+        (*APPLYING, "Begin the task", *DONE[2:]),
+        begin_the_task=[OF_MODULE, TASK_BEGUN],
+    ),
+    _task(
+        "applies the root module, and then cannot reach its cluster at first",
+        (*APPLYING, "Begin the task", *DONE[2:5], *AGAIN, *DONE[5:]),
+        begin_the_task=[OF_MODULE, TASK_BEGUN],
+        apply_the_root_module=[Fails("StepFunctions.ThrottlingException"), MODULE_APPLIED],
+        run_the_task=[UNREACHABLE, {"job": "task-2"}],
+    ),
+    _task(
+        "applies the root module, which fails",
+        (*APPLYING, "Take the error of the apply", *FAILED),
+        "TerraformClientError",
+        begin_the_task=OF_MODULE,
+        apply_the_root_module=MODULE_FAILED,
+    ),
+    _task(
+        "applies the root module, which is cancelled before it begins",
+        (*APPLYING, "Take the error of the apply", *FAILED),
+        "DeploymentCancelled",
+        begin_the_task=OF_MODULE,
+        apply_the_root_module={"Error": "DeploymentCancelled", "Cause": "The deployment was cancelled."},
+    ),
+    _task(
+        "applies the root module, of which nothing is heard",
+        (*APPLYING[:-1], *FAILED),
+        "States.TaskFailed",
+        begin_the_task=OF_MODULE,
+        apply_the_root_module=Fails("TidegateFailed"),
     ),
     _task("was done before", (*ASKED, "Done before"), begin_the_task=_following("done")),
     _task("is not needed", (*ASKED, "Not needed"), begin_the_task=_following("not needed")),

@@ -8,9 +8,11 @@ from tests.stepfunctions.interpreter import Fails
 from tests.stepfunctions.way import (
     CLUSTER_APPLIED,
     CLUSTER_FAILED,
+    CLUSTER_UNKNOWN,
     ENGINE,
     JOB,
     LAMBDA,
+    MODULE_APPLY,
     NO_SLOT,
     NOT_THERE,
     OF_CLUSTER,
@@ -27,6 +29,7 @@ from tests.stepfunctions.way import (
     asking_where,
     going_on,
     late,
+    recorded,
     stumbling,
 )
 from tests.stepfunctions.ways import (
@@ -44,6 +47,7 @@ from tests.stepfunctions.ways import (
     HELD,
     JUDGED,
     LACKING,
+    MODULE,
     OPENED,
     PLANNED,
     PLANNED_AFTER_OTHERS,
@@ -53,6 +57,7 @@ from tests.stepfunctions.ways import (
     REVIEWED,
     SLOT,
     UNKNOWN,
+    WORKFLOW_FAILED,
 )
 
 
@@ -84,6 +89,25 @@ _RECORDED: tuple[tuple[tuple[str, ...], tuple[str, ...], str, dict[str, Any], di
     ((*BEGUN, *BEFORE_PLAN), EXPIRED, "States.Timeout", _WAITS, {"Wait for what this depends on": TIMEOUT}),
     (PLANNED[:3], FAULTED, REFUSED.error, {}, {"Begin the plan": REFUSED}),
 )
+_OF_MODULE: tuple[tuple[str, tuple[str, ...], str | None, dict[str, Any]], ...] = (
+    ("it is applied", APPLIED[-3:], None, {}),
+    ("it fails", ("Apply", *_FAILED_APPLY), "TerraformClientError", {"Apply": ENGINE}),
+    (
+        "its outcome is unknown",
+        ("Apply", "Record that the outcome is unknown", "How did it end?", "Outcome unknown"),
+        "RunnerStopped",
+        {"Apply": STOPPED, "Record that the outcome is unknown": recorded("outcome_unknown", "unknown")},
+    ),
+    (
+        "no runner starts",
+        ("Record an internal error", "How did it end?", "Apply failed"),
+        "ECS.AccessDeniedException",
+        {
+            "Start a runner for the apply": Fails("ECS.AccessDeniedException"),
+            "Record an internal error": recorded("apply_failed", "apply failed"),
+        },
+    ),
+)
 TERRAFORM = [
     _deployment("is approved", (*REVIEWED, *_FROM_APPLY), answers={"Record the plan": _REVIEW}),
     _deployment(
@@ -102,9 +126,19 @@ TERRAFORM = [
     ),
     _deployment(
         "is a cluster whose workflow fails",
-        (*CLUSTER, "Did the workflow apply it?", "Take the workflow's error", *_FAILED_APPLY),
+        (*CLUSTER, *WORKFLOW_FAILED, *_FAILED_APPLY),
         "ClusterUnreachable",
         answers={"Begin the apply": OF_CLUSTER, "Run the cluster workflow": CLUSTER_FAILED},
+    ),
+    _deployment(
+        "is a cluster whose root module may have been applied",
+        (*CLUSTER, *WORKFLOW_FAILED, *UNKNOWN),
+        "RunnerStopped",
+        answers={"Begin the apply": OF_CLUSTER, "Run the cluster workflow": CLUSTER_UNKNOWN},
+    ),
+    *(
+        Way("terraform", f"is the root module of a cluster: {name}", (*MODULE, *ends), answers, error, MODULE_APPLY)
+        for name, ends, error, answers in _OF_MODULE
     ),
     _deployment(
         "is a cluster whose workflow is stopped",
@@ -325,7 +359,7 @@ TERRAFORM = [
             f"ends as {state} after its apply was interrupted",
             (*APPLYING, *UNKNOWN[:-1], end),
             "RunnerStopped",
-            answers={"Apply": STOPPED, "Record that the outcome is unknown": {"state": "any", "end": state}},
+            answers={"Apply": STOPPED, "Record that the outcome is unknown": recorded("any", state)},
         )
         for state, end in (("apply failed", "Apply failed"), ("cancelled", "Cancelled"))
     ),
@@ -333,7 +367,7 @@ TERRAFORM = [
         "is cancelled while its third attempt to plan fails",
         (*BEGUN, *PLANNING, *AGAIN, *PLANNING, *AGAIN, *PLANNING, AGAIN[0], *FAULTED[:-1], "Cancelled"),
         "RunnerFault",
-        answers={"Plan": RUNNER, "Record an internal error": {"state": "cancelled", "end": "cancelled"}},
+        answers={"Plan": RUNNER, "Record an internal error": recorded("cancelled", "cancelled")},
     ),
     _deployment(
         "is not applied once its commit left its branch",

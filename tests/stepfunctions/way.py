@@ -25,6 +25,13 @@ JOB = {"job": "job-1", "digest": "0" * 64, "size": SIZE, "runner": "fargate", "c
 OF_CLUSTER = {**JOB, "cluster": {"machine": "cluster-workload-create-simulated", "plan": {"due": {}}}}
 CLUSTER_APPLIED = {"state": "applied"}
 CLUSTER_FAILED = {"state": "failed", "error": "ClusterUnreachable", "cause": "It does not answer.", "last_lines": ""}
+CLUSTER_UNKNOWN = {**CLUSTER_FAILED, "state": "unknown", "error": "RunnerStopped"}
+#: The input of the execution that applies the root module of a cluster.
+MODULE_APPLY = {
+    "deployment": "deployment-1",
+    "workflow": "deployment-1",
+    "apply": {"job": "deployment-1-apply-2", "digest": "0" * 64, "size": SIZE},
+}
 ON_LAMBDA = {**JOB, "runner": "lambda"}
 STARTED: Answer = {}
 
@@ -51,6 +58,10 @@ def going_on(what: str) -> Answer:
 
 def moved(following: str, soak: int = 0) -> Answer:
     return {"next": following, "reason": "", "soak": soak}
+
+
+def recorded(state: str, end: str = "recorded", error: str | None = None, cause: str | None = None) -> Answer:
+    return {"state": state, "end": end, "error": error, "cause": cause}
 
 
 def decided(step: str) -> Answer:
@@ -132,13 +143,13 @@ PLAIN: dict[str, dict[str, Answer]] = {
         "Start a runner for the apply": STARTED,
         "Run the cluster workflow": CLUSTER_APPLIED,
         "Apply": {"job": "apply-1", "last_lines": "Apply complete!"},
-        "Record that it was applied": {"state": "applied", "end": "recorded"},
-        "Record that the plan failed": {"state": "plan_failed", "end": "recorded"},
-        "Record that the apply failed": {"state": "apply_failed", "end": "recorded"},
-        "Record that the review expired": {"state": "review_expired", "end": "recorded"},
-        "Record that the gate expired": {"state": "gate_expired", "end": "recorded"},
-        "Record that the outcome is unknown": {"state": "outcome_unknown", "end": "unknown"},
-        "Record an internal error": {"state": "engine_fault", "end": "recorded"},
+        "Record that it was applied": recorded("applied"),
+        "Record that the plan failed": recorded("plan_failed"),
+        "Record that the apply failed": recorded("apply_failed"),
+        "Record that the review expired": recorded("review_expired"),
+        "Record that the gate expired": recorded("gate_expired"),
+        "Record that the outcome is unknown": recorded("outcome_unknown", "unknown"),
+        "Record an internal error": recorded("engine_fault"),
     },
     "deploy": {
         "Compare with the revision deployed last": {"allowed": True, "reason": "", "waits": False, "about": ABOUT},
@@ -192,6 +203,7 @@ PLAIN: dict[str, dict[str, Answer]] = {
     },
     "cluster_task": {
         "Begin the task": TASK_BEGUN,
+        "Apply the root module": recorded("applied"),
         "Call the function": {},
         "Start a runner for the task": STARTED,
         "Run the task": {"job": "task-1"},

@@ -26,7 +26,7 @@ class Existing(Plain):
     def status(self, _key: Key) -> Status:
         """It is ready for this specification if it has the version that this one names: nothing else is made of it."""
         found, wanted = self._work.api(self._reference()).version(), str(self._work.spec["kubernetes"])
-        if not _same(found, wanted):
+        if not is_version(found, wanted):
             return Status(self._reference(), why=f"it has Kubernetes {found}, and the file says {wanted}")
         return Status(self._reference(), ready=True, observed=self._work.plan.spec_hash)
 
@@ -53,7 +53,8 @@ class Existing(Plain):
         return reference(self._work, self._work.options, "provider", self._work.name)
 
 
-def _same(found: str, wanted: str) -> bool:
+def is_version(found: str, wanted: str) -> bool:
+    """Tell whether a version that a cluster reports is the one of a file, which may leave out the patch."""
     have, want = version_of(found), version_of(wanted)
     patch = want.patch < 0 or want.patch == have.patch
     return (have.major, have.minor) == (want.major, want.minor) and patch

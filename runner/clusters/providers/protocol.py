@@ -35,7 +35,12 @@ class Status:
 
 
 class Provider(Protocol):
-    """A provider. ``key`` is the cluster's in the context: management, workload or bootstrap."""
+    """A provider. ``key`` is the cluster's in the context: management, workload or bootstrap.
+
+    ``deletes_from_outside`` tells that it deletes clusters whose API server does not answer, or that have none yet.
+    """
+
+    deletes_from_outside: bool
 
     def validate(self) -> None:
         """Check its own part of the cluster's file, unknown keys included, and its credentials. Change nothing.
@@ -85,7 +90,9 @@ class Provider(Protocol):
 
 
 class Plain:
-    """The methods that most providers need not override."""
+    """What most providers need not override."""
+
+    deletes_from_outside = False
 
     def install(self, _key: Key) -> tuple[VersionChange, ...]:
         return ()

@@ -25,6 +25,8 @@ _MOST_SECONDS = 3600
 class Simulated:
     """See the module. The state is ``{"fence": n, "clusters": {KEY: {...}}}``."""
 
+    deletes_from_outside = False
+
     def __init__(self, work: Work) -> None:
         self._work = work
 

@@ -139,7 +139,11 @@ def test_a_second_creation_finds_the_first(provided):
     provided.plan()
     provided.workflows.run("validate")
     provided.workflows.run(CREATE)
+    provided.plan()
+    provided.workflows.run("validate")
     assert provided.workflows.run(CREATE).found
+    assert provided.workflows.values["workload-cluster"]
+    assert len(provided.workflows.applied) == (provided.kind.name is ProviderName.TERRAFORM)
 
 
 def test_a_runner_may_die_anywhere_and_the_next_one_goes_on(provided):
@@ -197,6 +201,8 @@ def test_the_deletion_of_what_is_gone_is_success(provided):
     provided.plan(destroy=True)
     provided.workflows.run("validate")
     provided.workflows.run(DELETE)
+    provided.plan(destroy=True)
+    provided.workflows.run("validate")
     again = provided.workflows.run(DELETE)
     assert again.found or provided.kind.name is ProviderName.EXISTING
 

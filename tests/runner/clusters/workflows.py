@@ -7,6 +7,7 @@ import itertools
 import json
 import os
 import shutil
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -33,7 +34,7 @@ from tidegate.clusters.adapters.files import read_plan, read_result
 from tidegate.clusters.rules.order import TaskOrder, TaskResult, order_key, result_key
 from tidegate.clusters.rules.plan import ClusterPlan, PlannedHook
 from tidegate.deploys.rules.cluster import CurrentCluster, DeclaredCluster
-from tidegate.deploys.rules.job import Job, JobKind, TakenJob, task_job
+from tidegate.deploys.rules.job import Job, JobKind, TakenJob, module_job, task_job
 from tidegate.deploys.rules.workflow import RunSettings
 from tidegate.plans.rules.plan import Artifact
 from tidegate.roots.rules.root import Root
@@ -47,7 +48,10 @@ class Died(BaseException):
 
 @dataclass
 class Workflows:
-    """One cluster's. ``values`` are the context so far, ``log`` is that of the last runner."""
+    """One cluster's. ``values`` are the context so far, ``log`` is that of the last runner.
+
+    ``applied`` are the deployments whose root module was applied.
+    """
 
     aws: FakeAws
     forge: Forge
@@ -59,6 +63,7 @@ class Workflows:
     fence: int = 1
     values: dict[str, str] = field(default_factory=dict)
     log: str = ""
+    applied: list[str] = field(default_factory=list)
     job_seconds: int = 900
     repository: str = "acme/infra"
     root: Root = field(default_factory=lambda: Root("network", "network"))
@@ -101,8 +106,13 @@ class Workflows:
     def run(
         self, task: str, *, hook: PlannedHook | None = None, pause: Callable[[float], None] | None = None
     ) -> TaskResult:
-        """Let a new runner carry out a task or hook, and keep the values that it has produced. Raise its fault."""
+        """Let a new runner carry out a task or hook, and keep the values that it has produced. Raise its fault.
+
+        Before a task that applies the root module, another runner does that, once for each plan.
+        """
         assert self._apply.plan_file is not None
+        if hook is None and self.planned.applies_at(task):
+            self._apply_module()
         name = f"{self._apply.deployment}-task-{next(self._jobs)}"
         order = TaskOrder(
             cluster=self.planned.cluster,
@@ -123,6 +133,13 @@ class Workflows:
         result = read_result(self.aws.objects[result_key(name)])
         self.values.update(result.values)
         return result
+
+    def _apply_module(self) -> None:
+        job = module_job(self._apply, self.planned.terraform, self.job_seconds)
+        if job.deployment not in self.applied:
+            with self._tools(job) as (tools, preparation, taken):
+                _result(tools, preparation, taken)
+            self.applied.append(job.deployment)
 
     def all(self) -> dict[str, TaskResult]:
         """Carry out every task that is due, in order."""
@@ -152,6 +169,7 @@ class Workflows:
     @contextmanager
     def _tools(self, job: Job) -> Iterator[tuple[Tools, Preparation, TakenJob]]:
         directory = self.directory / job.id
+        shutil.rmtree(directory, ignore_errors=True)  # Of a runner that was killed.
         directory.mkdir()
         environ = {
             "PATH": os.pathsep.join([str(BIN), os.environ["PATH"]]),
@@ -166,9 +184,13 @@ class Workflows:
         settings = read_settings(SETTINGS | {"TIDEGATE_JOB": job.id, "TIDEGATE_ARTIFACT_BUCKET": BUCKET})
         tools = Tools(settings, environ, Aws(environ, attempts=1), log, Interruption(), directory)
         preparation = Preparation(tools, job)
+        before = set(threading.enumerate())
         try:
             yield tools, preparation, TakenJob(job, "token", CLONE_TOKEN)
         finally:
+            for left in set(threading.enumerate()) - before:
+                if left.name.endswith("(_run)"):  # A runner that dies leaves what it does in the background.
+                    left.join(10)
             with suppress(Exception):
                 preparation._session.result()
             preparation.close()

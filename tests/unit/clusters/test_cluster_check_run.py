@@ -137,6 +137,13 @@ def test_an_unknown_outcome_leads_to_the_cluster_and_not_to_the_engines_state(cl
     assert "Do validate: done" in shown.summary
 
 
+def test_an_unknown_outcome_of_a_root_module_says_where_its_state_may_be():
+    declared = replace(PLAN.cluster, provider=ProviderName.TERRAFORM)
+    cluster = ClusterScenario(plan=replace(PLAN, cluster=declared))
+    cluster.begin()
+    assert "errored/d1-apply-2.tfstate" in drawn(cluster, State.OUTCOME_UNKNOWN).summary
+
+
 def test_an_unknown_outcome_of_an_earlier_workflow_still_names_no_engine(cluster):
     cluster.deployed()
     assert "state push" not in drawn(cluster, State.OUTCOME_UNKNOWN).summary

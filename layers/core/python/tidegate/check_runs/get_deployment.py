@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from tidegate.deploys.rules.deployment import Deployment
-from tidegate.deploys.rules.job import JobKind, job_id, job_parts
+from tidegate.deploys.rules.job import JobKind, job_id, job_parts, module_job_id
 from tidegate.deploys.rules.queue import QueueHead
 from tidegate.deploys.rules.slots import SlotWait
 from tidegate.deploys.rules.state import State
@@ -69,14 +69,20 @@ def jobs_of(ports: Ports, deployment: Deployment) -> tuple[str, ...]:
 
 
 def _tasks(ports: Ports, deployment: Deployment) -> Iterator[str]:
-    """Yield the jobs of a cluster's tasks: its record counts those of the last workflow; of an earlier one, the first
-    ones are looked for.
+    """Yield the jobs of a cluster's tasks, the apply of its root module first.
+
+    The cluster's record counts those of the last workflow; of an earlier one, the first ones are looked for.
     """
     record = ports.clusters.cluster(deployment.repository, deployment.root.name)
     run = record.run if record else None
     if run is not None and run.deployment == deployment.id:
+        yield from (each.apply for each in run.phases if each.apply)
         yield from (job_id(deployment.id, JobKind.TASK, number) for number in range(1, run.jobs + 1))
         return
+    with suppress(NotFound):
+        module = module_job_id(deployment.id)
+        ports.jobs.get(module)
+        yield module
     with suppress(NotFound):
         for number in range(1, _SOUGHT_TASKS + 1):
             job = job_id(deployment.id, JobKind.TASK, number)

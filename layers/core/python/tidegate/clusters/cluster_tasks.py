@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from tidegate.clusters.module_apply import give_up
 from tidegate.clusters.related import related_clusters
 from tidegate.clusters.rules.execution_refusals import NotItsTurn
 from tidegate.clusters.rules.functions import function_arn
@@ -35,8 +36,7 @@ from tidegate.clusters.rules.record import (
 )
 from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.failure import in_words, read_cause
-from tidegate.deploys.rules.job import JobKind, job_id, task_job
-from tidegate.deploys.stop_runner import stop_runner
+from tidegate.deploys.rules.job import JobKind, job_id, module_job, task_job
 from tidegate.messages import JobBegun
 from tidegate.messages.clusters import (
     AtPlace,
@@ -103,6 +103,8 @@ def _begin(ports: Ports, message: BeginClusterTask) -> ClusterTaskBegun:
     hook = hook_of(at.plan, at.place)
     if hook is not None and hook.function:
         return _call(ports, at, hook, message.attempt)
+    if hook is None and at.plan.applies_at(at.place.task) and not message.applied:
+        return _apply(ports, at)
     return _run(ports, at, hook, message.attempt)
 
 
@@ -133,10 +135,25 @@ def _call(ports: Ports, at: _At, hook: PlannedHook, attempt: int) -> ClusterTask
     return ClusterTaskBegun(next="call", function=function, payload=payload, seconds=hook.seconds)
 
 
+def _apply(ports: Ports, at: _At) -> ClusterTaskBegun:
+    """Create the job that applies the root module. Repeated, or for another attempt, it is the same one."""
+    assert at.plan.terraform is not None  # noqa: S101  # There is something to apply.
+    apply = ports.jobs.get(at.deployment.apply.job or "")
+    job = module_job(apply, at.plan.terraform, seconds_of(at.plan, at.place.task) + _AROUND)
+    if at.phase is None:
+        now = ports.clock.now()
+        running = Phase(at.place, PhaseState.RUNNING, now, job=job.id, apply=job.id, applying=True)
+        ports.clusters.save(begun(at.record, at.plan, running))
+    ports.jobs.create(job)
+    made = JobBegun.of(job)
+    return ClusterTaskBegun(next="apply", job=made.job, digest=made.digest, size=made.size, seconds=job.seconds)
+
+
 def _run(ports: Ports, at: _At, hook: PlannedHook | None, attempt: int) -> ClusterTaskBegun:
     """Create the job. Repeated, it is the same one, for which nothing is stored again."""
     run, phase = at.record.working, at.phase
-    repeated = phase is not None and phase.state is PhaseState.RUNNING and phase.attempt == attempt
+    is_running = phase is not None and phase.state is PhaseState.RUNNING and phase.job != phase.apply
+    repeated = phase is not None and is_running and phase.attempt == attempt
     name = phase.job if phase and repeated else job_id(at.deployment.id, JobKind.TASK, run.jobs + 1)
     all_ = related_clusters(ports, at.record.repository, at.plan.cluster)
     management = next((each for each in all_ if each.name == at.plan.cluster.management), None)
@@ -155,21 +172,17 @@ def _run(ports: Ports, at: _At, hook: PlannedHook | None, attempt: int) -> Clust
     seconds = (hook.seconds if hook else seconds_of(at.plan, at.place.task)) + _AROUND
     apply = ports.jobs.get(at.deployment.apply.job or "")
     if not repeated:
-        _give_up(ports, phase)
+        give_up(ports, phase)
         record = at.record.with_run(replace(run, jobs=run.jobs + 1))
         running = Phase(at.place, PhaseState.RUNNING, ports.clock.now(), attempt=attempt, job=name)
+        if phase is not None and phase.apply:  # It began with the apply.
+            running = replace(phase, attempt=attempt, job=name)
         # First of all: of two tasks that begin at once, one would store its order under the other's number.
         ports.clusters.save(begun(record, at.plan, running))
     job = task_job(name, apply, ports.cluster_files.keep_order(name, order), seconds)
     ports.jobs.create(job)
     made = JobBegun.of(job)
     return ClusterTaskBegun(next="run", job=made.job, digest=made.digest, size=made.size, seconds=seconds)
-
-
-def _give_up(ports: Ports, phase: Phase | None) -> None:
-    if phase is not None and phase.job:
-        ports.jobs.close(phase.job)
-        stop_runner(ports, phase.job)
 
 
 def _context(ports: Ports, at: _At) -> dict[str, str]:
@@ -228,7 +241,7 @@ def _fail(ports: Ports, message: FailClusterTask) -> ClusterTaskFailed:
     at = _read(ports, message)
     reason, now = in_words(message.error, read_cause(message.cause)), ports.clock.now()
     phase = at.phase or Phase(at.place, PhaseState.RUNNING, now)
-    _give_up(ports, phase)
+    give_up(ports, phase)
     if phase.state is PhaseState.RUNNING:
         record = failed(at.record, at.plan, phase, reason, now)
         ports.clusters.save(record)

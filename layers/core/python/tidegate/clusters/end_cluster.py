@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
+from tidegate.clusters.module_apply import give_up, is_outcome_unknown
 from tidegate.clusters.rules.ending import completed, given_up, innermost, with_first_error
 from tidegate.clusters.rules.locking import check_lock
 from tidegate.clusters.rules.plan import PlannedHook
 from tidegate.clusters.rules.progress import releases_due
 from tidegate.clusters.rules.record import ClusterRecord, PhaseState
 from tidegate.deploys.rules.failure import KEPT_MESSAGE, in_words, read_cause
-from tidegate.deploys.stop_runner import stop_runner
 from tidegate.messages.clusters import (
     ClusterFailed,
     EndCluster,
@@ -58,9 +60,8 @@ def _fail(ports: Ports, message: FailCluster) -> ClusterFailed:
     if record is None:
         return ClusterFailed(on_error=(), releases=(), always=())
     for phase in record.working.phases:
-        if phase.state is PhaseState.RUNNING and phase.job:
-            ports.jobs.close(phase.job)
-            stop_runner(ports, phase.job)
+        if phase.state is PhaseState.RUNNING:
+            give_up(ports, phase)
     error, cause = innermost(message.error, message.cause)
     words = in_words(error, read_cause(cause))[:KEPT_MESSAGE]
     after = with_first_error(record, error, words, ports.clock.now())
@@ -94,7 +95,8 @@ def _end_failed(ports: Ports, message: EndFailedCluster) -> FailedClusterEnded:
     if record.lock is not None:
         ports.clusters.save(given_up(record, ports.clock.now()))
     first = record.working.first_error
-    return FailedClusterEnded(error=first.error, cause=first.cause)
+    state: Literal["failed", "unknown"] = "unknown" if is_outcome_unknown(ports, record) else "failed"
+    return FailedClusterEnded(state=state, error=first.error, cause=first.cause)
 
 
 def release_stopped(ports: Ports, message: OfCluster, status: str) -> None:

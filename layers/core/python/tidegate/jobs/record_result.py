@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Literal
 
+from tidegate.clusters.module_apply import record_module_apply
 from tidegate.deploys.finish import finish
 from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.failure import KEPT_LAST_LINES, Failure, in_words, read_cause
@@ -32,10 +33,12 @@ _ENDS: Mapping[State, Literal["cancelled", "apply failed"]] = {
 
 
 def record_result(ports: Ports, message: RecordResult) -> ResultRecorded:
-    """End the deployment, as first decided.
+    """End the deployment, as first decided; the apply of a cluster's root module ends none.
 
     Raise Conflict, or CloudUnavailable if the audit topic does not accept the message: try again.
     """
+    if message.workflow is not None:
+        return record_module_apply(ports, message)
     deployment = ports.deployments.get(message.deployment)
     if not is_final(deployment.state):
         _stop_runner(ports, deployment, message.error)

@@ -297,9 +297,14 @@ class ReviewDecided(Message):
 
 
 class RecordResult(Message):
-    """Records how a deployment ended. ``error`` and ``cause`` are those of the failed state."""
+    """Records how a deployment ended. ``error`` and ``cause`` are those of the failed state.
+
+    ``workflow`` is the execution of a cluster's workflow if this is the apply of its root module, which ends no
+    deployment.
+    """
 
     deployment: str
+    workflow: str | None = None
     state: Literal[
         "applied", "plan_failed", "apply_failed", "review_expired", "gate_expired", "outcome_unknown", "engine_fault"
     ]
@@ -312,11 +317,13 @@ class ResultRecorded(Message):
     """The recorded state: ``engine_fault`` becomes ``outcome_unknown`` if an apply was running.
 
     ``end`` is the machine's next step after an unexpected end: a cancelled deployment, an apply that ended normally
-    after an interrupt, or one with an ``unknown`` outcome.
+    after an interrupt, or one with an ``unknown`` outcome. ``error`` and ``cause`` are for the workflow of a cluster.
     """
 
     state: str
     end: Literal["recorded", "unknown", "cancelled", "apply failed"] = "recorded"
+    error: str | None = None
+    cause: str | None = None
 
 
 class DiscoverPullRequest(Message):

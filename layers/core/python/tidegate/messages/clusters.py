@@ -37,19 +37,21 @@ class AtPlace(OfCluster):
 
 
 class BeginClusterTask(AtPlace):
-    """Begins a task or hook. ``attempt`` numbers its jobs."""
+    """Begins a task or hook. ``attempt`` numbers its jobs; ``applied`` tells that the root module is applied."""
 
     attempt: int = Field(default=1, ge=1)
+    applied: bool = False
 
 
 class ClusterTaskBegun(Message):
     """What follows, and why.
 
-    ``run``: the created job is for a runner, as in ``JobBegun``. ``call``: ``function`` takes ``payload``. ``done``: it
+    ``run``: the created job is for a runner, as in ``JobBegun``. ``apply``: it is for the terraform machine, which
+    applies the root module; after that, the task begins again. ``call``: ``function`` takes ``payload``. ``done``: it
     was done before. ``not needed``: it is left out.
     """
 
-    next: Literal["run", "call", "done", "not needed"]
+    next: Literal["run", "apply", "call", "done", "not needed"]
     reason: str = ""
     job: str = ""
     digest: str = ""
@@ -111,9 +113,12 @@ class EndFailedCluster(OfCluster):
 
 
 class FailedClusterEnded(Message):
-    """The first error, for the deployment's record."""
+    """The first error, for the deployment's record.
 
-    state: Literal["failed"] = "failed"
+    ``unknown``: the root module may have been applied, as no result of its apply has come.
+    """
+
+    state: Literal["failed", "unknown"] = "failed"
     error: str
     cause: str
     last_lines: str = ""

@@ -70,6 +70,9 @@ class PartModel(Shown):
     ended_at: Timestamp | None
     attempt: int | None = Field(description="The number of its jobs so far; null before the first")
     job: str | None = Field(description="Its newest job, whose log is at `/jobs/JOB`; null without one")
+    apply: str | None = Field(
+        description="The job that applied the root module before it, whose log is at `/jobs/JOB`; null without one"
+    )
 
 
 class TaskModel(Shown):
@@ -247,4 +250,5 @@ def _part(part: Part) -> PartModel:
         ended_at=phase.ended_at if phase else None,
         attempt=phase.attempt if phase else None,
         job=part.job or None,
+        apply=part.apply or None,
     )

@@ -83,12 +83,13 @@ def build(
     *,
     management: str = "",
     terraform: Artifact | None = None,
+    unchanged: bool = False,
 ) -> ClusterPlan:
     """Return the plan of a workflow. Raise ClusterRefused, of which each mistake has a class.
 
     ``management`` is the version of Kubernetes that a workload cluster's management cluster has when this plan is
-    carried out, empty if there is none; ``terraform`` the plan of the root module, if the provider has one. A creation
-    that is resumed and a deletion may have no current cluster.
+    carried out, empty if there is none; ``terraform`` the plan of the root module, if the provider has one, and
+    ``unchanged`` tells that it changes nothing. A creation that is resumed and a deletion may have no current cluster.
     """
     workflow = Workflow(declared.kind, operation)
     if workflow not in WORKFLOWS:
@@ -119,6 +120,7 @@ def build(
         always=_at(hooks, HookPoint.ALWAYS),
         releases=tuple(released(running)),
         terraform=terraform,
+        unchanged=unchanged,
         machine=machine_hash(workflow, provider, registrars),
         cluster_hash=spec.cluster_hash,
     )

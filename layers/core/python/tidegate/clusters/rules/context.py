@@ -34,11 +34,18 @@ class Access(StrEnum):
     """How a cluster's API server is reached.
 
     ``eks``: by a token that is made when needed. ``secret``: by the kubeconfig in a secret. ``simulated``: it has none.
+    ``unknown``: nothing says how. Only a deletion of what is half made works on such a cluster.
     """
 
     EKS = "eks"
     SECRET = "secret"  # noqa: S105 a word
     SIMULATED = "simulated"
+    UNKNOWN = "unknown"
+
+    @property
+    def has_api(self) -> bool:
+        """Whether there is an API server to ask."""
+        return self in {Access.EKS, Access.SECRET}
 
 
 @dataclass(frozen=True, slots=True)

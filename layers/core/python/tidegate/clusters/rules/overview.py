@@ -65,6 +65,11 @@ class Part:
     def job(self) -> str:
         return self.phase.job if self.phase else ""
 
+    @property
+    def apply(self) -> str:
+        """The job that applied, or applies, the root module, if the log to show is another one."""
+        return self.phase.apply if self.phase and self.phase.apply != self.phase.job else ""
+
     def took(self, now: datetime) -> timedelta | None:
         """Return how long it has run; None for what did not."""
         if self.phase is None or self.state in {PartState.NOT_NEEDED, PartState.DONE_BEFORE}:

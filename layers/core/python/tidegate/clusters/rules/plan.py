@@ -74,9 +74,10 @@ class ClusterPlan:
 
     ``spec_hash`` is the hash of the cluster's file and declaration, ``cluster_hash`` that without components, and
     ``definition`` that of the steps: checkpoints hold for the first and the last. ``terraform`` is the plan of the
-    provider's root module, None without one. ``releases`` are the ids of the tasks that give back what others acquire,
-    in the order in which a failure runs them. ``machine`` is the hash of what its state machine was rendered from: one
-    with other states of the installation's hooks refuses the plan.
+    provider's root module, None without one, and ``unchanged`` tells that there is nothing in it to apply. ``releases``
+    are the ids of the tasks that give back what others acquire, in the order in which a failure runs them. ``machine``
+    is the hash of what its state machine was rendered from: one with other states of the installation's hooks refuses
+    the plan.
     """
 
     cluster: DeclaredCluster
@@ -94,6 +95,11 @@ class ClusterPlan:
     terraform: Artifact | None = None
     machine: str = ""
     cluster_hash: str = ""
+    unchanged: bool = False
+
+    def applies_at(self, task: str) -> bool:
+        """Tell whether the plan of the root module is applied at this task."""
+        return self.terraform is not None and not self.unchanged and task in _APPLYING
 
     @property
     def execution_input(self) -> dict[str, Any]:
@@ -115,6 +121,16 @@ class ClusterPlan:
         }
 
 
+#: The tasks that make a cluster what its file says, or delete it.
+_APPLYING = frozenset(
+    {
+        "create-management-cluster",
+        "create-workload-cluster",
+        "upgrade-cluster",
+        "delete-management-cluster",
+        "delete-workload-cluster",
+    }
+)
 #: The registrar of hooks that ``tidegate.yaml`` declares.
 REPOSITORY = "repository"
 

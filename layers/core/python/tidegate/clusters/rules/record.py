@@ -41,7 +41,10 @@ class PhaseState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """One task or hook in the running workflow. ``attempt`` counts its jobs, ``job`` is the last, if it has one."""
+    """One task or hook in the running workflow. ``attempt`` counts its jobs, ``job`` is the last, if it has one.
+
+    ``apply`` is the job that applies the root module for it; ``applying`` tells that its result is not known.
+    """
 
     place: Place
     state: PhaseState
@@ -50,6 +53,8 @@ class Phase:
     attempt: int = 1
     job: str = ""
     reason: str = ""
+    apply: str = ""
+    applying: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ _PLACES = {
     Access.EKS: "EKS cluster {}",
     Access.SECRET: "by the kubeconfig in the secret {}",
     Access.SIMULATED: "simulated",
+    Access.UNKNOWN: "nothing says how to reach it",
 }
 
 

@@ -41,6 +41,8 @@ class JobKind(StrEnum):
     TASK = "task"
 
 
+#: The number of the apply of a cluster's root module.
+_OF_MODULE = 2
 #: The root of a replay, which has none.
 NO_ROOT = Root("config-updates", ".")
 
@@ -145,8 +147,27 @@ def task_job(job: str, apply: Job, task: Artifact, seconds: int) -> Job:
     return replace(apply, id=job, kind=JobKind.TASK, task=task, size=replace(apply.size, apply_seconds=seconds))
 
 
+def module_job(apply: Job, plan: Artifact, seconds: int) -> Job:
+    """Return the job ``…-apply-2`` that applies the root module's plan in the workflow of a cluster.
+
+    ``apply`` is the deployment's apply, which the workflow has taken; ``seconds`` is the time limit. A deployment has
+    one such job, so it applies the module once.
+    """
+    return replace(
+        apply, id=module_job_id(apply.deployment), plan_file=plan, size=replace(apply.size, apply_seconds=seconds)
+    )
+
+
+def module_job_id(deployment: str) -> str:
+    """Return the id of the job that applies the root module in a cluster's deployment."""
+    return job_id(deployment, JobKind.APPLY, _OF_MODULE)
+
+
 def job_id(deployment: str, kind: JobKind, attempt: int) -> str:
-    """Return the id of a job of what has this id: ``<deployment>-plan-1``. An apply has only one attempt."""
+    """Return the id of a job of what has this id: ``<deployment>-plan-1``. An apply has only one attempt.
+
+    The second apply of a cluster's deployment is that of its root module, in its workflow.
+    """
     return f"{deployment}-{kind}-{attempt}"
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from tidegate.deploys.rules.cluster import ProviderName
 from tidegate.deploys.rules.deployment import Deployment, was_applied_before
+from tidegate.deploys.rules.job import module_job_id
 from tidegate.deploys.rules.policy_status import POLICIES_REFUSED
 from tidegate.deploys.rules.review import REVIEW_DAYS, moment
 from tidegate.deploys.rules.workflow import STEP_FAILED
@@ -239,6 +241,15 @@ def outcome_unknown(deployment: Deployment, view: View) -> Presentation:
     return Presentation(f"{title}, unlocked", (*steps, free), conclusion=conclusion)
 
 
+def _saved_state(deployment: Deployment, view: View) -> str:
+    """Return where the runner may have saved the state of a cluster's root module."""
+    cluster = deployment.settings.run.cluster
+    if cluster is None or cluster.provider is not ProviderName.TERRAFORM:
+        return ""
+    key = place(view, f"errored/{module_job_id(deployment.id)}.tfstate")
+    return f" Check whether the runner saved {code(key)}. If so, upload it with `state push`."
+
+
 def _steps(deployment: Deployment, view: View, *, is_free: bool) -> str:
     if deployment.settings.run.cluster is not None:
         url = view.workflow.url if view.workflow else None
@@ -246,8 +257,8 @@ def _steps(deployment: Deployment, view: View, *, is_free: bool) -> str:
         return (
             f"1. Open {page}: it shows which tasks are done, and what failed or was interrupted.\n2. Wait until what "
             "the workflow holds is given back, or release it there.\n3. Check the cluster at the task that was "
-            "interrupted.\n4. Re-run this check. The workflow goes on where it ended, and does nothing again that is "
-            f"done.{'' if is_free else _UNLOCK}"
+            f"interrupted.{_saved_state(deployment, view)}\n4. Re-run this check. The workflow goes on where it "
+            f"ended, and does nothing again that is done.{'' if is_free else _UNLOCK}"
         )
     read = (
         "the engine's last lines in the text below and the job's log"
