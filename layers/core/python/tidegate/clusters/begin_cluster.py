@@ -43,8 +43,6 @@ def begin_cluster(ports: Ports, message: BeginCluster) -> ClusterBegun:
     """
     deployment = ports.deployments.get(message.deployment)
     _take_apply(ports, message, deployment)
-    if deployment.outcome.cancelled:  # While it waited for the lock.
-        raise DeploymentCancelled(deployment.id)
     artifact = plan_artifact(deployment)
     plan = ports.cluster_files.plan(artifact)
     if message.machine and plan.machine and message.machine != plan.machine:
