@@ -218,14 +218,14 @@ def _wait(cloud: LocalCloud) -> None:
 
 def _show(console: Console, found: Mapping[str, Any]) -> None:
     from tidegate_cli import screen
-    from tidegate_local.forge.settings import TEAMS
+    from tidegate_local.forge.settings import PEOPLE, TEAMS
 
     is_gitlab = str(found["webhook_url"]).endswith("/gitlab")
     forge = "GitLab (git and its API, no pages)" if is_gitlab else "Forge (open it in a browser)"
     shown = [(forge, "forge_url"), *_SHOWN]
     console.print(screen.facts([(label, str(found.get(name) or "")) for label, name in shown]))
     console.print(
-        "Users: maintainer, reviewer, developer and visitor. The menu at the top right of the forge's pages changes "
+        f"Users: {_names([person.login for person in PEOPLE])}. The menu at the top right of the forge's pages changes "
         "the user; for git and the API, the name is also the password and the token. "
         f"{' '.join(f'In the team {team.slug}: {_names(team.members)}.' for team in TEAMS)} "
         "tidegate status, queue, deploy … use this cloud as maintainer (--as for another user). "

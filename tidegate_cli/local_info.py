@@ -35,6 +35,7 @@ def for_scripts(found: Mapping[str, Any]) -> dict[str, Any]:
     shown["aws_environment"] = {
         "AWS_ENDPOINT_URL": found["aws_endpoint_url"],
         "AWS_REGION": found["region"],
+        "AWS_DEFAULT_REGION": found["region"],  # Of the two, boto3 reads only this one.
         "AWS_ACCESS_KEY_ID": "operator",
         "AWS_SECRET_ACCESS_KEY": "operator",
     }

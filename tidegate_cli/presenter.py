@@ -74,7 +74,7 @@ def unfolded(line: str, style: str = "") -> Text:
 
 def repositories(shown: Sequence[tuple[RepositoryModel, Sequence[RootModel]]]) -> RenderableType:
     """Return all repositories with counts of their roots."""
-    table = screen.table("REPOSITORY", *_COUNTS, right=_COUNTS)
+    table = screen.table("REPOSITORY", *_COUNTS, right=_COUNTS, whole=["REPOSITORY"])
     for repository, its in shown:
         needed = Counter(need for root in its for need in _needs_of(root))
         table.add_row(
@@ -111,7 +111,7 @@ def roots(repository: str, shown: Sequence[RootModel], query: str = "", hint: st
     stacks = any(set(root.stacks) - {"default"} for root in shown)
     tags = any(root.tags for root in shown)
     columns = ("ROOT", *(["STACK"] if stacks else []), *(["TAGS"] if tags else []), "STATE", "REVISION", "WAITING")
-    table = screen.table(*columns, "CHANGED", right=["WAITING"], whole=["STATE"])
+    table = screen.table(*columns, "CHANGED", right=["WAITING"], whole=["ROOT", "STATE"])
     for root in shown:
         now = root.running or root.last
         table.add_row(

@@ -20,13 +20,18 @@ def queue(shown: QueueModel, *, everything: bool) -> RenderableType:
     """Return a root's queue: its lock, what runs, what waits (the first 20 unless ``everything``)."""
     return Group(
         screen.text(f"{shown.repository} · {shown.root}", "bold"),
-        screen.facts(
-            [("Destroyed" if shown.destroyed else "Deployed", (shown.deployed_revision or "")[:7] or "nothing yet")]
-        ),
+        screen.facts([(_what(shown), (shown.deployed_revision or "")[:7] or "nothing yet")]),
         *_lock(shown),
         *_running(shown),
         *_line(shown.waiting, everything=everything),
     )
+
+
+def _what(shown: QueueModel) -> str:
+    """Return what became of the revision that new ones are compared with."""
+    if shown.destroyed:
+        return "Destroyed"
+    return "Attempted" if shown.deployed_state in {"apply_failed", "outcome_unknown"} else "Deployed"
 
 
 def _lock(shown: QueueModel) -> Iterator[RenderableType]:

@@ -121,7 +121,8 @@ def _answered(client: ApiClient, found: DeploymentBrief, decision: str) -> Decid
         hint = (
             f"tidegate stacks {found.change_set} shows them. Or: tidegate retry {found.id}, tidegate reject {found.id}."
         )
-        raise Refused(f"{found.id} waits for other deployments of its change: it has no plan to approve yet.", hint)
+        plan = "its plan is reviewed after them" if found.changes else "it has no plan to approve yet"
+        raise Refused(f"{found.id} waits for other deployments of its change: {plan}.", hint)
     # The plan that waits now, with the changes that are printed after it: another one, made meanwhile, is not approved.
     seen = client.deployment(found.id).plan_digest if decision == "approve" else None
     return client.review(found.id, decision, seen)

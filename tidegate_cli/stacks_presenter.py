@@ -55,7 +55,8 @@ def change(shown: ChangeModel) -> RenderableType:
 
 def _stack(stack: StackModel) -> RenderableType:
     count = len(stack.members)
-    more_of = ((stack.running, "running"), (stack.waiting, "waiting"), (stack.failed, "failed"))
+    running, failed = (stack.running, "running"), (stack.failed, "failed")
+    more_of = (running, (stack.waiting, "waiting"), failed, (stack.given_up, "not applied"))
     progress = "".join(f", {number} {word}" for number, word in more_of if number)
     state = screen.state(stack.state)
     line = Text.assemble(screen.text(stack.name, "bold"), "  ", state, f"  {stack.done} of {count} done{progress}")

@@ -102,17 +102,12 @@ def _deployment(client: ApiClient, text: str) -> Shown:
 
 def _watch(client: ApiClient, what: str | None, query: str) -> NoReturn:
     """Show it until Ctrl-C: in place on a terminal, one after the other elsewhere."""
-    from rich.live import Live
-
     from tidegate_cli import screen
 
     console = screen.console()
-    while not console.is_terminal:
+    while True:
         _, view = _look(client, what, query)
+        console.clear()
+        # Nothing is cut: of what is longer than the terminal, the end stays in view, where the next steps are.
         console.print(view(), crop=False)
         time.sleep(_WATCH_SECONDS)
-    with Live(console=console, auto_refresh=False) as live:
-        while True:
-            _, view = _look(client, what, query)
-            live.update(view(), refresh=True)
-            time.sleep(_WATCH_SECONDS)

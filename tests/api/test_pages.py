@@ -183,6 +183,29 @@ def test_a_plan_is_approved_and_another_press_is_told_why_it_does_nothing(wires,
     assert "reviewer" in again.text
 
 
+@pytest.mark.parametrize(
+    "done", ["approve", "reject", "retried", "gate-rejected", "approved-here", "overridden", "cancelled", "nonsense"]
+)
+def test_a_link_cannot_claim_what_nobody_did(wires, browser, done):
+    one = wires.deployed(deployment_in(State.APPLYING))
+    assert 'class="notice"' not in browser.get(f"/deployments/{one.id}?done={done}").body
+
+
+def test_a_link_cannot_claim_a_lock(wires, browser):
+    wires.deployed()
+    for path in (f"{QUEUE}&done=locked", f"/repositories/{REPOSITORY}?done=locked"):
+        assert 'class="notice"' not in browser.get(path).body
+
+
+@pytest.mark.parametrize("state", [State.APPLY_FAILED, State.OUTCOME_UNKNOWN])
+def test_what_failed_was_attempted_and_not_deployed(wires, browser, state):
+    wires.deployed()
+    head, _ = wires.queues.read(any_queue())
+    wires.queues.commit(head, replace(head, deployed=replace(any_deployed(9), state=state)))
+    assert "Attempted: 0000000" in browser.get(QUEUE).text
+    assert "0000000 attempted" in browser.get(f"/repositories/{REPOSITORY}").text
+
+
 def test_a_review_shows_who_has_approved_so_far(wires, browser):
     one = deployment_in(State.AWAITING_REVIEW, review_rule=ReviewRule(approvals=2, exclude_authors=True))
     one = wires.deployed(replace(one, review=replace(one.review, approvals=(Approval("first", NOW),))))

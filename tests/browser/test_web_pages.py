@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import replace
 
@@ -202,6 +203,26 @@ def test_a_page_that_is_open_shows_what_happens_and_keeps_what_was_unfolded(site
     site.wires.deployments.save(replace(saved, reason="Something new."))
     expect(page.get_by_text("Something new.")).to_be_visible()
     expect(page.get_by_text("+ resource")).to_be_hidden()
+
+
+def test_the_title_of_an_open_page_follows_the_state_and_is_read_out(site, visit):
+    one = site.wires.deployed(any_deployment())
+    page = visit(f"/deployments/{one.id}")
+    expect(page).to_have_title(re.compile("Queued"))
+    site.wires.deployments.save(one.moved(State.PLANNING, one.request.at))
+    expect(page).to_have_title(re.compile("Planning"))
+    expect(page.locator("p.hidden[role=status]")).to_have_text(re.compile("Planning"))
+
+
+def test_a_page_whose_updates_fail_says_so_until_they_work_again(site, visit):
+    one = site.wires.deployed(any_deployment())
+    page = visit(f"/deployments/{one.id}")
+    page.route(f"**/deployments/{one.id}", lambda route: route.fulfill(status=503))
+    expect(page.locator(".stale")).to_be_visible()
+    page.unroute(f"**/deployments/{one.id}")
+    expect(page.locator(".stale")).to_be_hidden()
+    assert all("503" in problem for problem in visit.problems)
+    visit.problems.clear()
 
 
 @pytest.mark.parametrize("width", [360, 1200])

@@ -164,7 +164,7 @@ def test_of_several_deployments_of_a_root_the_one_that_waits_for_an_answer_is_me
         f"GET /api/v1/deployments/{ID}": details(),
         f"POST /api/v1/deployments/{ID}/review": {"message": "Done.", "deployment": brief(state="approved")},
     }
-    for decision in ("approve", "approve", "reject"):
+    for decision in ("approve", "confirm", "reject"):
         assert tidegate(decision, "orders").exit_code == code
     assert tidegate("cancel", "orders").exit_code == 2
 
@@ -359,3 +359,13 @@ def test_a_destruction_is_asked_for_of_the_roots(api, tidegate):
     assert result.exit_code == 0
     assert api.bodies("POST /api/v1/deployments") == [{"repository": "acme/live", "roots": ["orders"], "destroy": True}]
     assert "is planned" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"), [(None, "no plan to approve yet"), (brief()["changes"], "its plan is reviewed")]
+)
+def test_what_waits_for_others_says_whether_it_has_a_plan(api, tidegate, changes, words):
+    api.answers[f"GET /api/v1/deployments/{ID}"] = details(state="gated", change_set="c-1", changes=changes)
+    result = tidegate("approve", ID)
+    assert result.exit_code != 0
+    assert words in " ".join(result.stderr.split())

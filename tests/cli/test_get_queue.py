@@ -266,3 +266,18 @@ def test_a_root_that_is_gone_says_what_stays_behind(api, tidegate, fields, told)
     output = tidegate("status", "acme/live").stdout
     assert all(each in output for each in told)
     assert "applied" not in output
+
+
+def test_names_in_a_table_are_whole_on_a_narrow_terminal(api, tidegate, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    name = "live/production/eu-west-1/network"
+    with_roots(api, root(name=name, stacks=["production-eu"], tags=["a-long-tag"], running=brief()))
+    assert name in tidegate("status", "acme/live").stdout
+
+
+@pytest.mark.parametrize("state", ["apply_failed", "outcome_unknown"])
+def test_what_failed_is_no_deployed_revision(api, tidegate, state):
+    api.answers["GET /api/v1/queue"] = queue(deployed_state=state)
+    shown = tidegate("queue", "acme/live", "orders").stdout
+    assert "Attempted" in shown
+    assert "Deployed" not in shown

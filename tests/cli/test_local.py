@@ -75,6 +75,9 @@ def test_the_information_is_for_people_and_for_scripts():
     assert set(shown["queues"]) == {"push", "push_dead"}
     assert shown["log_groups"] == {"record_plan": "a-log-group"}
     assert shown["aws_environment"]["AWS_ENDPOINT_URL"] == "http://127.0.0.1:5002"
+    assert shown["aws_environment"]["AWS_DEFAULT_REGION"] == shown["aws_environment"]["AWS_REGION"]
+    told = " ".join(run("info").stdout.split())
+    assert all(user["login"] in told for user in shown["users"])
     teams = {user["login"]: user["teams"] for user in shown["users"]}
     assert (teams["maintainer"], teams["reviewer"], teams["visitor"]) == (["platform"], ["platform"], [])
     assert "In the team platform: maintainer and reviewer." in " ".join(run("info").stdout.split())

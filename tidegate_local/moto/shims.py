@@ -9,6 +9,9 @@ in tidegate_local/stack/template.py; what is not moto's at all (Lambda, ECS task
 from __future__ import annotations
 
 import json
+import threading
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 from moto.cloudformation.models import Stack
@@ -20,6 +23,7 @@ from moto.iam.models import Role, iam_backends
 from moto.kms.models import Key, kms_backends
 from moto.logs.models import LogGroup
 from moto.sqs.models import Queue
+from moto.ssm.models import SimpleSystemManagerBackend
 
 from tidegate_local.moto import dynamodb_shims, quota_shims, states_shims
 from tidegate_local.moto.hub import HUB
@@ -41,8 +45,25 @@ def install() -> None:
         _task_definitions,
         _managed_policies,
         _signing_keys,
+        _parameters,
     ):
         shim()
+
+
+def _parameters() -> None:
+    """Parameters are listed while others are written; moto's loop over them fails then."""
+    lock = threading.RLock()
+
+    def alone(method: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(method)
+        def locked(*arguments: Any, **named: Any) -> Any:
+            with lock:
+                return method(*arguments, **named)
+
+        return locked
+
+    for name in ("describe_parameters", "put_parameter", "delete_parameter", "delete_parameters"):
+        setattr(SimpleSystemManagerBackend, name, alone(getattr(SimpleSystemManagerBackend, name)))
 
 
 def _instances() -> None:

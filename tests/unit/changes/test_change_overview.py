@@ -166,3 +166,9 @@ def test_what_failed_needs_nobody_once_a_newer_revision_that_contains_it_is_depl
 def test_what_a_newer_revision_deployed_counts_as_applied_in_its_stack(other, state):
     (dev,) = overview([FIXED, member("dev", "app", other)])
     assert dev.state is state
+
+
+def test_what_was_rejected_is_part_of_what_a_change_tells():
+    stacks = overview([member("dev", state=State.REJECTED), member("dev", "b", state=State.APPLIED)])
+    assert [one.id for one in needed(stacks).rejected] == ["dev-network"]
+    assert (stacks[0].given_up, stacks[0].failed, stacks[0].done) == (1, 0, 1)

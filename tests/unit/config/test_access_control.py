@@ -88,3 +88,22 @@ def test_people_of_requirements_that_nobody_is_are_told_with_their_place():
     error = refusal("apply_requirements: {approved: {all_of: [sre]}}\n")
     assert (error.line, error.column) == (1, 42)
     assert "'sre' matches no person or team" in error.problem
+
+
+@pytest.mark.parametrize(
+    ("policy", "warns"),
+    [
+        ("apply: ['team:sre']", True),
+        ("review: ['team:sre']", True),
+        ("apply: ['team:sre'], unlock: ['team:sre']", False),
+        ("apply: ['team:sre'], unlock: []", False),
+        ("plan: ['team:sre']", False),
+    ],
+)
+def test_who_limits_applies_and_lets_everybody_unlock_is_warned(policy, warns):
+    loaded = load(f"""
+access_control:
+  policies:
+    - {{tag_query: '', {policy}}}
+""")
+    assert [(each.line, "may unlock" in each.text) for each in loaded.warnings] == ([(4, True)] if warns else [])

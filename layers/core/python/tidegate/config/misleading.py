@@ -15,6 +15,7 @@ from tidegate.config.substitution import PREFIX
 from tidegate.documents.document import Document, Path
 from tidegate.roots.rules.nearest import nearest
 from tidegate.roots.rules.root_query import TagQuery, parse_tag_query
+from tidegate.rules.access import EVERYBODY
 from tidegate.rules.errors import quoted
 
 _REFERENCE = re.compile(rf"\$\{{{PREFIX}([A-Z0-9_]+)\}}")
@@ -24,7 +25,7 @@ _STACK, _BRANCHES = "stack_name:", ("branch:", "dest_branch:")
 def misleading(document: Document, loaded: LoadedConfiguration) -> tuple[Misleading, ...]:
     """Return the warnings, in the order of lines, up to the limit."""
     found = [*islice(_of_queries(document, loaded), MOST_LISTED), *islice(_unset(loaded), MOST_LISTED)]
-    found += [*_idle(document, loaded), *_alike(document, loaded)]
+    found += [*_idle(document, loaded), *_alike(document, loaded), *_unlockable(document, loaded)]
     return tuple(sorted(found, key=lambda each: (each.line, each.column)))
 
 
@@ -38,6 +39,16 @@ def _idle(document: Document, loaded: LoadedConfiguration) -> Iterator[Misleadin
     if loaded.applying.merge_after and not loaded.applying.in_pull_request:
         line, column = document.place(("merge_after_apply",))
         yield Misleading(line, column, "merge_after_apply has no effect without apply: in_pull_request.")
+
+
+def _unlockable(document: Document, loaded: LoadedConfiguration) -> Iterator[Misleading]:
+    """Yield a sentence for each policy that limits who applies or reviews, and lets everybody unlock."""
+    for number, policy in enumerate(loaded.policies or ()):
+        access = policy.access
+        if EVERYBODY in access.unlock and not (EVERYBODY in access.apply and EVERYBODY in access.review):
+            line, column = document.place(("access_control", "policies", number))
+            words = "apply or review is limited, but everybody with write permission may unlock. Set unlock as well."
+            yield Misleading(line, column, words)
 
 
 def _alike(document: Document, loaded: LoadedConfiguration) -> Iterator[Misleading]:

@@ -47,6 +47,7 @@ class StackModel(Shown):
     running: int = Field(description="How many members are being applied")
     waiting: int = Field(description="How many members have neither begun their applies nor ended")
     failed: int = Field(description="How many members failed, or have an unknown outcome")
+    given_up: int = Field(default=0, description="How many members were rejected, cancelled, refused, or expired")
     wave: WaveModel | None = Field(description="How it is rolled out; null without rules for that")
     plan_after: list[str] = Field(description="Direct dependencies: it is planned after these stacks are applied")
     apply_after: list[str] = Field(description="Direct dependencies: it is applied after these stacks are applied")

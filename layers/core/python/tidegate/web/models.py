@@ -340,6 +340,9 @@ class QueueModel(Shown):
     root: str
     lock: LockModel | None
     deployed_revision: str | None
+    deployed_state: State | None = Field(
+        default=None, description="How its deployment ended: what failed was attempted, and may be partly applied"
+    )
     destroyed: bool = Field(default=False, description="Whether the last deployment was destroyed")
     running: DeploymentBrief | None
     waiting: list[PlaceModel]

@@ -35,6 +35,7 @@ from tidegate.rules.permission import Permission
 from tidegate.web.authorization import Access, Authorization
 from tidegate.web.glance import GLANCED, glance
 from tidegate.web.grouping import is_resting
+from tidegate.web.notices import deployment_notice, lock_notice
 from tidegate.web.offers import offers, unlocking
 from tidegate.web.parts import unknown_root
 from tidegate.web.plan_pages import plan_lines, shown_plan
@@ -49,19 +50,6 @@ from tidegate.web.static_files import static_file
 LISTED = 30
 #: Rows of a plan on the page of a deployment, which is read again while something happens; all are a link away.
 FIRST_ROWS = 200
-#: Messages about completed actions; other values in the URL show nothing.
-NOTICES = {
-    "approve": "Your approval is recorded.",
-    "reject": "You rejected this plan.",
-    "retried": "The failed deployments run again.",
-    "gate-rejected": "You rejected this deployment.",
-    "approved-here": "Your approval is recorded.",
-    "overridden": "You overrode the requirements. An audit message was sent.",
-    "locked": "Locked: merges wait.",
-    "cancelled": "You cancelled this deployment.",
-    "unlocked": "The queue is unlocked.",
-    "not-locked": "The queue was already unlocked.",
-}
 
 
 class Pages:
@@ -86,8 +74,7 @@ class Pages:
 
     def show(self, app: APIGatewayHttpResolver, template: str, **values: Any) -> Response[str]:
         """Return a page for the person who asks."""
-        notice = NOTICES.get(app.context["fields"].get("done", ""), "")
-        return self._rendering.show(app, template, notice=notice, **values)
+        return self._rendering.show(app, template, **values)
 
     def _home(self, app: APIGatewayHttpResolver) -> Response[str]:
         found = readable(self._ports.repository_index, self._authorization, app.context["access"].login)
@@ -116,6 +103,7 @@ class Pages:
         response = self.show(
             app,
             "repository.html",
+            notice=lock_notice(app.context["fields"].get("done", ""), locked=bool(found.locks.locks)),
             repository=repository,
             query=query,
             hint=found.hint,
@@ -183,6 +171,7 @@ class Pages:
         return self.show(
             app,
             "queue.html",
+            notice=lock_notice(app.context["fields"].get("done", ""), locked=view.head.lock is not None),
             repository=access.repository,
             root=root,
             view=view,
@@ -206,6 +195,7 @@ class Pages:
         return self.show(
             app,
             "deployment.html",
+            notice=deployment_notice(deployment, app.context["fields"].get("done", ""), access.login),
             one=deployment,
             view=view,
             jobs=[self._shapes.job_link(job) for job in view.jobs],

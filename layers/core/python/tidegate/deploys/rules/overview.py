@@ -78,10 +78,21 @@ class StackOverview:
         """How many members failed or have an unknown outcome."""
         return sum(member.state in FAILED and not is_done(member) for member in self.members)
 
+    @property
+    def given_up(self) -> int:
+        """How many members ended without an apply: rejected, cancelled, refused or expired."""
+        return sum(member.state in _GIVEN_UP and not is_done(member) for member in self.members)
+
+
+#: States of members that ended without an apply, though nothing failed.
+_GIVEN_UP = frozenset({State.REJECTED, State.REVIEW_EXPIRED, State.GATE_EXPIRED, State.CANCELLED, State.REFUSED})
+
 
 @dataclass(frozen=True, slots=True)
 class Needed:
     """What of a change needs a person: plans to be reviewed, deployments that failed, and blocked ones.
+
+    ``rejected`` are those that ended by a person or without one: they need nobody, but the change is not whole.
 
     What failed needs nobody any more once a newer revision that contains it is deployed.
     """
@@ -89,10 +100,11 @@ class Needed:
     reviews: tuple[Deployment, ...]
     failed: tuple[Deployment, ...]
     blocked: tuple[Deployment, ...]
+    rejected: tuple[Deployment, ...] = ()
 
     @property
     def anything(self) -> bool:
-        return bool(self.reviews or self.failed or self.blocked)
+        return bool(self.reviews or self.failed or self.blocked or self.rejected)
 
 
 def needed(stacks: Iterable[StackOverview]) -> Needed:
@@ -102,6 +114,7 @@ def needed(stacks: Iterable[StackOverview]) -> Needed:
         tuple(one for one in members if one.state is State.AWAITING_REVIEW),
         tuple(one for one in members if one.state in FAILED and one.lineage.contained_by is None),
         tuple(one for one in members if one.state is State.BLOCKED),
+        tuple(one for one in members if one.state is State.REJECTED and one.lineage.contained_by is None),
     )
 
 

@@ -17,10 +17,39 @@
     });
   }
 
+  // Says that the page is out of date: outside of what is replaced, so that screen readers read it.
+  const told = document.createElement("p");
+  told.className = "stale"; told.hidden = true; told.setAttribute("role", "status");
+  told.textContent = "Live updates fail. The page shows what was so before, and tries again.";
+  const spoken = document.createElement("p");
+  spoken.className = "hidden"; spoken.setAttribute("role", "status");
+  main.before(told, spoken);
+
+  // Asks once, by a button, whether the browser may notify of a new state while the page is in the background.
+  function offerNotifications() {
+    if (!("Notification" in window) || Notification.permission !== "default") return;
+    const button = document.createElement("button");
+    button.type = "button"; button.className = "plain notify"; button.textContent = "Notify me of changes";
+    button.addEventListener("click", async () => { await Notification.requestPermission(); button.remove(); });
+    document.querySelector(".top .who")?.before(button);
+  }
+
+  // The title is the state in words: it follows, and what changes in the background is notified.
+  function entitle(title) {
+    if (title === document.title) return;
+    document.title = title; spoken.textContent = title;
+    if (document.hidden && "Notification" in window && Notification.permission === "granted") {
+      new Notification(title, { tag: location.pathname }).onclick = () => window.focus();
+    }
+  }
+
   async function refresh() {
     const answer = await fetch(location.pathname + location.search, { redirect: "error" });
     if (!answer.ok) throw new Error(String(answer.status));
-    const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("main");
+    const fetched = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const fresh = fetched.getElementById("main");
+    told.hidden = true;
+    entitle(fetched.title);
     const text = fresh.innerHTML;
     const busy = main.contains(document.activeElement) && document.activeElement.matches("button, input, select");
     if (text === shown || busy) return Boolean(fresh.dataset.live);
@@ -36,10 +65,13 @@
 
   async function follow() {
     let wait = seconds, more = true;
-    if (!document.hidden) {
-      try { more = await refresh(); } catch { wait = 4 * seconds; }
+    const notifies = "Notification" in window && Notification.permission === "granted";
+    if (document.hidden && notifies) wait = 4 * seconds;
+    if (!document.hidden || notifies) {
+      try { more = await refresh(); } catch { wait = 4 * seconds; told.hidden = false; }
     }
     if (more) setTimeout(follow, wait * 1000);
   }
+  offerNotifications();
   setTimeout(follow, seconds * 1000);
 })();
