@@ -152,6 +152,9 @@ def _show_made(client: ApiClient, made: Sequence[DeploymentBrief], console: Cons
         console.print(presenter.made(item, check_run), crop=False)
     if made:
         first = made[0]
+        if not first.destroy:
+            queues = "their queues" if made[1:] else "the queue"
+            console.print(f"This locks {queues}: merges wait until somebody unlocks with tidegate unlock.")
         console.print(presenter.command(f"tidegate queue {first.repository} {first.root}"), crop=False)
 
 

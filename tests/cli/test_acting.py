@@ -63,6 +63,13 @@ def test_a_deploy_is_asked_for_once_more_by_force(api, tidegate):
     assert api.bodies("POST /api/v1/deployments") == [{"repository": "acme/live", "roots": ["orders"], "force": True}]
 
 
+@pytest.mark.parametrize("destroy", [True, False])
+def test_a_deploy_says_that_it_locks_the_queue_and_a_destruction_does_not(api, tidegate, destroy):
+    accepted(api, brief(state="queued", trigger="manual", destroy=destroy))
+    in_turn(api, "queued")
+    assert ("merges wait" in tidegate("deploy", "acme/live", "orders").stdout) is not destroy
+
+
 def test_a_deploy_that_makes_nothing_says_why_and_fails(api, tidegate):
     accepted(api, outcome="The default branch has no root orders.")
     result = tidegate("deploy", "acme/live", "orders")

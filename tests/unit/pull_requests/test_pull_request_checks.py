@@ -17,7 +17,7 @@ from tidegate.policies.rules.policy import PolicyFinding, PolicyVerdict, RuleCha
 from tidegate.pull_requests.rules.blocks import LayerView
 from tidegate.pull_requests.rules.checks import render_layer, render_stopped, render_whole, verdict_kind
 from tidegate.pull_requests.rules.record import VerdictKind
-from tidegate.vcs.rules.check_run import MAXIMUM_TEXT, MAXIMUM_TITLE, Conclusion
+from tidegate.vcs.rules.check_run import MAXIMUM_TEXT, MAXIMUM_TITLE, Conclusion, Level
 
 CHECKS = "https://forge.example/pull/5/checks"
 REVISION = any_pull_request_record().spec.revision
@@ -255,3 +255,16 @@ def test_other_rules_are_told_also_where_no_root_changes(notes):
     assert held_up.conclusion is Conclusion.FAILURE
     assert "Blocked by policy set `base`" in held_up.summary
     assert "`access_control`" in whole(planned("app"), rule_changes=changes).summary
+
+
+ERROR = "Error: Unsupported argument\n\n  on main.tf line 2, in resource:\n   2:   inptu = 1\n\nNot expected here.\n"
+
+
+def test_errors_of_a_failed_plan_are_at_their_lines():
+    (note,) = render_layer(failed("app", last_lines=ERROR)).annotations
+    assert (note.path, note.line, note.level) == ("roots/app/main.tf", 2, Level.FAILURE)
+    assert (note.title, note.message) == ("app: Unsupported argument", "Not expected here.")
+
+
+def test_a_plan_that_did_not_fail_has_no_errors_at_lines():
+    assert render_layer(planned()).annotations == ()

@@ -29,7 +29,7 @@
   function offerNotifications() {
     if (!("Notification" in window) || Notification.permission !== "default") return;
     const button = document.createElement("button");
-    button.type = "button"; button.className = "plain notify"; button.textContent = "Notify me of changes";
+    button.type = "button"; button.className = "plain notify"; button.textContent = "Notify me";
     button.addEventListener("click", async () => { await Notification.requestPermission(); button.remove(); });
     document.querySelector(".top .who")?.before(button);
   }

@@ -1,0 +1,83 @@
+"""Where the engine's errors are, from what it printed."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tidegate.plans.rules.engine_errors import LONGEST_MESSAGE, LONGEST_TITLE, EngineError, engine_errors
+
+#: What Terraform 1.11 prints.
+PRINTED = """
+Error: Unsupported argument
+
+  on main.tf line 2, in resource "terraform_data" "a":
+   2:   inptu = 1
+
+An argument named "inptu" is not expected here. Did you mean "input"?
+
+Warning: Deprecated attribute
+
+  on main.tf line 4, in output "z":
+   4: output "z" { value = data.old.x }
+
+Use another one.
+
+Error: Reference to undeclared local value
+
+  on ../modules/net/main.tf line 12, in output "y":
+  12:   value = local.nothing
+    ├────────────────
+    │ local.other is "a"
+
+A local value with the name "nothing"
+has not been declared.
+
+Error: No valid credential sources found
+
+The provider has none.
+"""
+
+
+def test_errors_are_at_their_files_and_lines_from_the_repositorys_top():
+    assert engine_errors(PRINTED + PRINTED, "live/app") == (
+        EngineError(
+            "live/app/main.tf",
+            2,
+            "Unsupported argument",
+            'An argument named "inptu" is not expected here. Did you mean "input"?',
+        ),
+        EngineError(
+            "live/modules/net/main.tf",
+            12,
+            "Reference to undeclared local value",
+            'A local value with the name "nothing"\nhas not been declared.',
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    "file",
+    ["../../etc/passwd", "/etc/passwd", ".terraform/modules/a/main.tf", ".git/config", "..", "a\x1b.tf", "a\\b"],
+)
+def test_what_is_not_in_the_repository_is_left_out(file):
+    assert engine_errors(f"Error: No\n\n  on {file} line 3:\n   3: x\n\nWhy.\n", "live") == ()
+
+
+def test_an_error_without_more_words_says_its_title():
+    assert engine_errors("Error: No\n\n  on a.tf line 3\n", ".") == (EngineError("a.tf", 3, "No", "No"),)
+    assert engine_errors("Error: \n\n  on a.tf line 3\n", ".")[0].title == "Error"
+
+
+def test_output_without_errors_has_none():
+    assert engine_errors("Plan: 1 to add\n", ".") == ()
+
+
+@given(st.text(alphabet=st.sampled_from("Eror: \n onlie3,.tf/ab├"), max_size=300), st.sampled_from([".", "live/app"]))
+def test_whatever_was_printed_the_errors_are_within_bounds(noise, root):
+    text = f"{noise}\nError: {noise}\n\n  on {noise} line 3\n{noise}"
+    for each in engine_errors(text, root):
+        assert not each.path.startswith(("/", "../"))
+        assert 0 < len(each.title) <= LONGEST_TITLE
+        assert 0 < len(each.message) <= LONGEST_MESSAGE
