@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.builders import any_deployment, any_plan, any_root, deployment_in
+from tests.builders import NOW, any_deployment, any_plan, any_root, deployment_in
 from tests.instants import utc
 from tidegate.aws.records import from_item, pack, to_item, unpack
 from tidegate.deploys.rules.deployment import Deployment
+from tidegate.deploys.rules.needs import Activity
 from tidegate.deploys.rules.state import State
 from tidegate.ports import PublishedCheckRun
 from tidegate.roots.rules.root import Engine, EngineName
@@ -154,3 +156,27 @@ def test_a_record_of_another_version_is_read_with_defaults_and_without_what_is_u
 def test_what_has_no_form_in_a_record_is_refused():
     with pytest.raises(TypeError, match="float"):
         to_item({"x": 1.5})
+
+
+def test_deployments_are_found_by_what_they_do_those_requested_first_before_others(stores):
+    states = {1: State.QUEUED, 2: State.AWAITING_REVIEW, 3: State.BLOCKED, 4: State.APPLYING}
+    made = {}
+    for number, state in states.items():
+        at = NOW + timedelta(minutes=number)
+        one = any_deployment(number, root=any_root(name=f"root-{number}"), requested_at=at)
+        stores.queues.enqueue(one)
+        made[number] = stores.deployments.save(replace(one, state=state))
+
+    def doing(does, limit=10):
+        return list(stores.deployments.doing(does, limit))
+
+    assert doing(Activity.NEEDING) == [made[2].id, made[3].id]
+    assert doing(Activity.NEEDING, 1) == [made[2].id]
+    assert (doing(Activity.WAITING), doing(Activity.RUNNING)) == ([made[1].id], [made[4].id])
+    stores.deployments.save(replace(made[2], state=State.APPROVED))
+    assert doing(Activity.NEEDING) == [made[3].id]
+    assert doing(Activity.RUNNING) == [made[2].id, made[4].id]
+    assert sorted(stores.deployments.unshown()) == sorted(each.id for each in made.values())
+    stores.deployments.save(replace(made[4], state=State.APPLIED))
+    stores.deployments.shown(made[4].id)
+    assert doing(Activity.RUNNING) == [made[2].id]

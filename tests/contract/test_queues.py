@@ -277,3 +277,35 @@ def test_of_several_that_take_at_the_same_time_one_succeeds(stores, kind):
     # moto's tables are not made for threads; there the four come one after another with what they read before.
     with ThreadPoolExecutor(4 if kind == "memory" else 1) as pool:
         assert sum(pool.map(take, range(4))) == 1
+
+
+def attention(stores):
+    return [(each.repository, each.root, each.locks, each.failed) for each in stores.queues.attention(10)]
+
+
+def test_what_is_locked_or_failed_is_found_until_it_is_neither(stores):
+    for root in ("app", "db", "network"):
+        stores.queues.enqueue(any_deployment(root=any_root(name=root)))
+    failed, locked = any_deployed(state=State.APPLY_FAILED), any_lock()
+    app, _ = stores.queues.read(any_queue("app"))
+    app = stores.queues.commit(app, replace(app, attempted=failed))
+    app = stores.queues.commit(app, replace(app, lock=locked))
+    db, _ = stores.queues.read(any_queue("db"))
+    stores.queues.commit(db, replace(db, attempted=any_deployed(state=State.PLAN_FAILED)))
+    assert [each[1] for each in attention(stores)] == ["app", "db"]
+    assert attention(stores)[0] == ("acme/infra", "app", (locked,), failed)
+    assert [each.root for each in stores.queues.attention(1)] == ["app"]
+    stores.queues.enqueue(any_deployment(2, root=any_root(name="app")))
+    app, _ = stores.queues.read(any_queue("app"))
+    app = stores.queues.commit(app, replace(app, attempted=any_deployed()))
+    assert attention(stores)[0] == ("acme/infra", "app", (locked,), None)
+    stores.queues.commit(app, replace(app, lock=None))
+    assert [each[1] for each in attention(stores)] == ["db"]
+
+
+def test_locks_of_stacks_are_found_with_their_repository(stores):
+    lock = replace(any_lock(), scope="prod")
+    kept = stores.queues.keep_locks(RepositoryLocks("acme/infra").with_lock(lock))
+    assert attention(stores) == [("acme/infra", "", (lock,), None)]
+    stores.queues.keep_locks(kept.without("prod"))
+    assert attention(stores) == []

@@ -12,7 +12,7 @@ from tidegate.changes.rules.waits import Waits
 from tidegate.deploys.rules.queue import Lock
 from tidegate.deploys.rules.state import State
 from tidegate.deploys.rules.summary import summary_of
-from tidegate.ports import KnownRepository
+from tidegate.ports import KnownRepository, RepositoryNames
 from tidegate.rules.errors import NotFound
 
 LATER = utc("2026-03-02T10:00")
@@ -145,3 +145,11 @@ def test_a_place_in_one_list_is_none_in_another(stores):
     assert after is not None
     with pytest.raises(NotFound):
         stores.repository_index.of_repository(REPOSITORY, 1, after)
+
+
+def test_the_names_of_repositories_are_kept_beside_these(stores):
+    stores.repository_index.remember(known("acme/infra"))
+    stores.repository_index.keep_names(RepositoryNames("acme/infra", ("app", "db"), ("prod",), ("fleet",)))
+    stores.repository_index.keep_names(RepositoryNames("acme/infra", ("app",), ("prod",)))
+    assert stores.repository_index.names() == [RepositoryNames("acme/infra", ("app",), ("prod",))]
+    assert [each.name for each in stores.repository_index.repositories()] == ["acme/infra"]

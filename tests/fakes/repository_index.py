@@ -11,7 +11,7 @@ from tidegate.aws.cursor import cursor, place
 from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.queue import QueueHead
 from tidegate.deploys.rules.summary import DeploymentSummary, summary_of
-from tidegate.ports import HistoryPage, KnownRepository
+from tidegate.ports import HistoryPage, KnownRepository, RepositoryNames
 from tidegate.rules.errors import NotFound
 
 
@@ -22,6 +22,7 @@ class MemoryRepositoryIndex:
         self._deployments = deployments
         self._queues = queues
         self._repositories: dict[str, KnownRepository] = {}
+        self._names: dict[str, RepositoryNames] = {}
 
     def remember(self, repository: KnownRepository) -> None:
         known = self._repositories.get(repository.name)
@@ -35,6 +36,12 @@ class MemoryRepositoryIndex:
         if name not in self._repositories:
             raise NotFound("repository", name)
         return self._repositories[name]
+
+    def keep_names(self, names: RepositoryNames) -> None:
+        self._names[names.repository] = names
+
+    def names(self) -> Sequence[RepositoryNames]:
+        return [self._names[name] for name in sorted(self._names)]
 
     def roots(self, repository: str) -> Sequence[QueueHead]:
         heads = [head for head in self._queues.heads() if head.home == repository]

@@ -7,14 +7,17 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from tidegate.deploys.rules.attention import Attention, attention_of, attention_of_locks
 from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.freeze import FreezeWindows
 from tidegate.deploys.rules.issued import NOTHING, Issued
 from tidegate.deploys.rules.job import Job, TakenJob
+from tidegate.deploys.rules.needs import Activity, activity
 from tidegate.deploys.rules.plan_runner import Limit, OnFargate
 from tidegate.deploys.rules.queue import QueueHead, Waiting, order, waiting_for
 from tidegate.deploys.rules.repository_locks import RepositoryLocks, own, under
 from tidegate.deploys.rules.request import Trigger
+from tidegate.deploys.rules.state import is_final
 from tidegate.ports import Delivery, DeliveryOutcome, LogChunk, PublishedCheckRun
 from tidegate.rules.errors import ApplyAlreadyStarted, Conflict, NotFound
 
@@ -63,6 +66,12 @@ class MemoryDeployments:
     def unshown(self) -> Iterable[str]:
         with self.lock:
             return sorted(self._unshown)
+
+    def doing(self, does: Activity, limit: int) -> Sequence[str]:
+        with self.lock:
+            records = [each for each in self._records.values() if not is_final(each.state)]
+            oldest = sorted(records, key=lambda each: (each.request.at, each.id))
+            return [each.id for each in oldest if activity(each.state) is does][:limit]
 
     def shown(self, deployment: str) -> None:
         with self.lock:
@@ -181,6 +190,14 @@ class MemoryDeployQueues:
                 for queue, head in self._heads.items()
                 if head.length or head.in_flight or (head.lock and head.lock.expires_at)
             ]
+
+    def attention(self, limit: int) -> Sequence[Attention]:
+        with self._deployments.lock:
+            found = [
+                *(attention_of(head) for head in self._heads.values()),
+                *(attention_of_locks(locks) for locks in self._locks.values()),
+            ]
+            return sorted((each for each in found if each), key=lambda each: each.queue)[:limit]
 
     def locks(self, repository: str) -> RepositoryLocks:
         with self._deployments.lock:

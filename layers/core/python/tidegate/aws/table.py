@@ -17,6 +17,7 @@ OPEN_INDEX = "open"
 OPEN_QUEUES = "queue"
 OPEN_LOCKS = "lock"
 OPEN_DEPLOYMENTS = "deployment"
+OPEN_ATTENTION = "attention"
 OPEN_UPDATES = "updates"
 
 RECORD = "record"
@@ -133,10 +134,11 @@ class Table:
         with refusals_of(what):
             self.client.update_item(TableName=self.name, **update)
 
-    def open(self, kind: str) -> Iterator[dict[str, Any]]:
-        """Return the items of ``kind`` in the index of open work, oldest first."""
+    def open(self, kind: str, limit: int | None = None) -> Iterator[dict[str, Any]]:
+        """Return the items of ``kind`` in the index of open work, oldest first; with a limit, those of one call."""
         return self.query(
             "The index of open items",
+            limit=limit,
             IndexName=OPEN_INDEX,
             KeyConditionExpression="#open = :open",
             ExpressionAttributeNames={"#open": "open"},

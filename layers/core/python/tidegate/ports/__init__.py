@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "event_publisher": "EventPublisher AuditLog",
-    "repository_index": "RepositoryIndex HistoryPage KnownRepository",
+    "repository_index": "RepositoryIndex HistoryPage KnownRepository RepositoryNames",
     "change_sets": "ChangeSets Enrolled",
     "check_runs": "CheckRuns QueueSnapshot QueueSnapshots PublishedCheckRun",
     "clock": "Clock",

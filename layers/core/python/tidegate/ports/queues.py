@@ -6,8 +6,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:  # Functions import this, and their starts count.
+    from tidegate.deploys.rules.attention import Attention
     from tidegate.deploys.rules.deployment import Deployment
     from tidegate.deploys.rules.freeze import FreezeWindows
+    from tidegate.deploys.rules.needs import Activity
     from tidegate.deploys.rules.queue import QueueHead, Waiting
     from tidegate.deploys.rules.repository_locks import RepositoryLocks
 
@@ -60,6 +62,12 @@ class DeployQueues(Protocol):
     def unfinished(self) -> Iterable[str]:
         """Return the queues with waiting deployments, one in flight, or a lock that expires (for the reconciler)."""
 
+    def attention(self, limit: int) -> Sequence[Attention]:
+        """Return what is locked or failed, by repository and root: at most ``limit`` roots, in one read.
+
+        May be stale by a second.
+        """
+
     def locks(self, repository: str) -> RepositoryLocks:
         """Return the locks of a repository and its stacks, consistently. Unwritten ones have version 0."""
 
@@ -91,6 +99,12 @@ class Deployments(Protocol):
 
     def unshown(self) -> Iterable[str]:
         """Return the deployments that have not ended, or whose end is not published yet (for the reconciler)."""
+
+    def doing(self, does: Activity, limit: int) -> Sequence[str]:
+        """Return the ids of deployments that wait, need a decision or run, longest requested first.
+
+        At most ``limit``, in one read. May be stale by a second, and contain some that have just ended.
+        """
 
     def shown(self, deployment: str) -> None:
         """Record that the deployment's end is published, which removes it from ``unshown``."""

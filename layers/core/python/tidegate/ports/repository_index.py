@@ -26,6 +26,16 @@ class KnownRepository:
 
 
 @dataclass(frozen=True, slots=True)
+class RepositoryNames:
+    """The names of a repository's roots, stacks and clusters at its newest push, for searches."""
+
+    repository: str
+    roots: tuple[str, ...] = ()
+    stacks: tuple[str, ...] = ()
+    clusters: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class HistoryPage:
     """Deployments, newest first, and the key of the next page (None: there is none)."""
 
@@ -44,6 +54,12 @@ class RepositoryIndex(Protocol):
 
     def repository(self, name: str) -> KnownRepository:
         """Return one repository. Raise NotFound."""
+
+    def keep_names(self, names: RepositoryNames) -> None:
+        """Store the names of a repository's roots, stacks and clusters; they replace those before."""
+
+    def names(self) -> Sequence[RepositoryNames]:
+        """Return the names of all repositories, as far as they were pushed to, by repository."""
 
     def roots(self, repository: str) -> Sequence[QueueHead]:
         """Return the heads of all queues of a repository, by root name. May be stale by a second."""

@@ -47,6 +47,7 @@ from tidegate.ports import (
     KnownRepository,
     Ports,
     PushedTrees,
+    RepositoryNames,
 )
 from tidegate.pull_requests.notify_base_moved import notify_base_moved
 from tidegate.pushes.applied_before import AppliedBefore
@@ -151,6 +152,7 @@ def _deployed(ports: Ports, push: Push, known: KnownRepository) -> DeliveryOutco
         shown = _show(ports, push, render_invalid(push.after, error))
         return DeliveryOutcome(f"{error} Nothing is deployed. {shown}")
     keep_freezes(ports, known, discovery.configuration.freezes)
+    ports.repository_index.keep_names(_names(push.repository, discovery))
     enqueue_change(ports, deployments, AppliedBefore(ports).enqueue)
     left = _left_behind(ports, push, discovery)
     check_run = _check_run(push, discovery, left)
@@ -160,6 +162,17 @@ def _deployed(ports: Ports, push: Push, known: KnownRepository) -> DeliveryOutco
     notify_base_moved(ports, known, _touched(discovery), rules=rules, replans=configured.replan_on_base_change)
     text = " ".join(part for part in (_sentences(discovery), *left, shown, *refused) if part)
     return DeliveryOutcome(text, tuple(deployment.id for deployment in deployments))
+
+
+def _names(repository: str, discovery: Discovery) -> RepositoryNames:
+    """Return what searches find of a repository."""
+    configuration = discovery.configuration
+    return RepositoryNames(
+        repository,
+        discovery.all_roots.names,
+        tuple(sorted(each.definition.name for each in configuration.stacks)),
+        tuple(sorted(each.root.name for each in configuration.clusters)),
+    )
 
 
 def _left_behind(ports: Ports, push: Push, discovery: Discovery) -> Sequence[str]:

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 from tidegate.aws.records import pack, to_item, unpack
 from tidegate.aws.table import OPEN_DEPLOYMENTS, RECORD, Table
 from tidegate.deploys.rules.deployment import Deployment
+from tidegate.deploys.rules.needs import Activity, activity
+from tidegate.deploys.rules.state import State, is_final
 from tidegate.ports import PublishedCheckRun
 from tidegate.rules.errors import Conflict, NotFound
 from tidegate.rules.timestamp import timestamp_text
+
+#: A state of each activity.
+_EXAMPLES = (State.QUEUED, State.AWAITING_REVIEW, State.PLANNING)
 
 
 def deployment_key(deployment: str) -> str:
@@ -30,11 +36,17 @@ def put_new(deployment: Deployment) -> dict[str, Any]:
     """Return the arguments of a put that stores a new record, if there is none with this id."""
     key = {"pk": deployment_key(deployment.id), "sk": RECORD}
     requested_at = timestamp_text(deployment.request.at)
-    open_ = {"open": OPEN_DEPLOYMENTS, "open_since": requested_at}
+    open_ = {"open": _partition(deployment.state), "open_since": requested_at}
     # The sort key of the list indexes. Values of the record must not contain keys.
     sorted_by = {"queue": deployment.queue, "requested_at": requested_at}
     item = {**pack(deployment), **key, **open_, **sorted_by}
     return {"Item": to_item(item), "ConditionExpression": "attribute_not_exists(pk)"}
+
+
+def _partition(state: State) -> str:
+    """Return where an unpublished deployment stands in the index of open work: by what it does."""
+    does = activity(state)
+    return OPEN_DEPLOYMENTS if does is Activity.WAITING else f"{OPEN_DEPLOYMENTS} {does.value}"
 
 
 def next_version(deployment: Deployment) -> Deployment:
@@ -45,10 +57,12 @@ def next_version(deployment: Deployment) -> Deployment:
 def update_saved(deployment: Deployment) -> dict[str, Any]:
     """Return the arguments of the update for ``Deployments.save``.
 
-    An update keeps attributes that only the table has: whether the end is published.
+    An update keeps attributes that only the table has: whether the end is published. What has not ended is not.
     """
     packed = pack(next_version(deployment))
     absent = [name for name in Deployment.__dataclass_fields__ if name not in packed]
+    if not is_final(deployment.state):
+        packed["open"] = _partition(deployment.state)
     expression = "SET " + ", ".join(f"#{name} = :{name}" for name in packed)
     if absent:
         expression += " REMOVE " + ", ".join(f"#{name}" for name in absent)
@@ -85,7 +99,13 @@ class DynamoDeployments:
         return {deployment.id: deployment for deployment in found}
 
     def unshown(self) -> Iterable[str]:
-        return (item["pk"].removeprefix(deployment_key("")) for item in self._table.open(OPEN_DEPLOYMENTS))
+        return chain.from_iterable(self._open(_partition(state)) for state in _EXAMPLES)
+
+    def doing(self, does: Activity, limit: int) -> Sequence[str]:
+        return list(self._open(next(_partition(state) for state in _EXAMPLES if activity(state) is does), limit))
+
+    def _open(self, partition: str, limit: int | None = None) -> Iterator[str]:
+        return (item["pk"].removeprefix(deployment_key("")) for item in self._table.open(partition, limit))
 
     def shown(self, deployment: str) -> None:
         done = {

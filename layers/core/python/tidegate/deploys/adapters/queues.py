@@ -12,8 +12,9 @@ from datetime import datetime
 from typing import Any
 
 from tidegate.aws.records import from_item, pack, to_item, unpack
-from tidegate.aws.table import OPEN_LOCKS, OPEN_QUEUES, Table, reasons, refusals_of
+from tidegate.aws.table import OPEN_ATTENTION, OPEN_LOCKS, OPEN_QUEUES, Table, reasons, refusals_of
 from tidegate.deploys.adapters.deployments import put_new, record_key, update_saved
+from tidegate.deploys.rules.attention import Attention, attention_of, attention_of_locks
 from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.freeze import FreezeWindows
 from tidegate.deploys.rules.queue import QueueHead, Waiting, order, waiting_for
@@ -30,6 +31,8 @@ _LOCKS = "#locks"
 _FREEZES = "#freezes"
 #: A query may see half of a transaction, which completes within milliseconds.
 _READS = 5
+#: Why a root or a repository needs attention: an item of its own.
+_ATTENTION = "#attention"
 _CONDITION_FAILED = "ConditionalCheckFailed"
 
 
@@ -131,7 +134,9 @@ class DynamoDeployQueues:
         condition, of_before = _version_is(locks.version)
         names = {"ExpressionAttributeNames": {"#version": "version"}} if locks.version else {}
         values = {"ExpressionAttributeValues": to_item(of_before)} if of_before else {}
-        self._table.put(f"The locks of {locks.repository}", item, {"ConditionExpression": condition, **names, **values})
+        put = {"Item": to_item(item), "ConditionExpression": condition, **names, **values}
+        with refusals_of(f"The locks of {locks.repository}"):
+            self._transact([{"Put": put}, _show_attention(locks.repository, attention_of_locks(kept))])
         return kept
 
     def expiring(self) -> Iterable[str]:
@@ -163,12 +168,17 @@ class DynamoDeployQueues:
             actions.append({"Put": {**_append_waiting(before.queue, put_back), **_ABSENT}})
         if deployment:
             actions.append({"Update": update_saved(deployment)})
+        if attention_of(own(before)) != attention_of(committed):
+            actions.append(_show_attention(before.queue, attention_of(committed)))
         with refusals_of(f"The queue {before.queue}"):
             self._transact(actions)
         return committed
 
     def unfinished(self) -> Iterable[str]:
         return (item["pk"].removeprefix(queue_key("")) for item in self._table.open(OPEN_QUEUES))
+
+    def attention(self, limit: int) -> Sequence[Attention]:
+        return [unpack(Attention, item["fields"]) for item in self._table.open(OPEN_ATTENTION, limit)]
 
     def _items(self, queue: str, limit: int | None = None) -> list[dict[str, Any]]:
         items = self._table.query(
@@ -189,6 +199,17 @@ class DynamoDeployQueues:
             return
         named = [{kind: {"TableName": table, **body}} for action in actions for kind, body in action.items()]
         self._client.transact_write_items(TransactItems=named)
+
+
+def _show_attention(queue: str, attention: Attention | None) -> dict[str, Any]:
+    """Return the action that adds a queue to the index of what needs attention, or takes it out.
+
+    The item is apart from the queue's others, which a reader of the queue reads in order.
+    """
+    key = {"pk": f"{queue_key(queue)}{_ATTENTION}", "sk": _ATTENTION}
+    if attention is None:
+        return {"Delete": {"Key": to_item(key)}}
+    return {"Put": {"Item": to_item({**key, "open": OPEN_ATTENTION, "open_since": queue, "fields": pack(attention)})}}
 
 
 _ABSENT = {"ConditionExpression": "attribute_not_exists(pk)"}

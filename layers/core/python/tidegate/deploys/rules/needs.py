@@ -8,8 +8,25 @@ from tidegate.deploys.rules.state import State
 
 #: States in which work is done. An admitted deployment that waits, for a person or a dependency, does not run.
 RUNNING = frozenset({State.PLANNING, State.APPROVED, State.APPLYING})
+#: States in which a deployment waits for a person's decision.
+DECIDABLE = frozenset({State.AWAITING_REVIEW, State.AWAITING_REQUIREMENTS, State.BLOCKED})
 #: Endings that a root shows until its next deployment; an unknown outcome shows by its lock.
 FAILED = frozenset({State.PLAN_FAILED, State.APPLY_FAILED, State.ENGINE_FAULT})
+
+
+class Activity(StrEnum):
+    """What a deployment that has not ended does: it waits for others, waits for a person, or runs."""
+
+    WAITING = "waiting"
+    NEEDING = "needing"
+    RUNNING = "running"
+
+
+def activity(state: State) -> Activity:
+    """Return what a deployment does that has not ended."""
+    if state in DECIDABLE:
+        return Activity.NEEDING
+    return Activity.RUNNING if state in RUNNING else Activity.WAITING
 
 
 class Need(StrEnum):

@@ -17,11 +17,13 @@ from tidegate.deploys.adapters.deployments import deployment_key
 from tidegate.deploys.adapters.queues import queue_key
 from tidegate.deploys.rules.queue import QueueHead
 from tidegate.deploys.rules.summary import DeploymentSummary
-from tidegate.ports import HistoryPage, KnownRepository
+from tidegate.ports import HistoryPage, KnownRepository, RepositoryNames
 from tidegate.rules.errors import Conflict, NotFound
 from tidegate.rules.timestamp import timestamp_text
 
 _REPOSITORIES = "repositories"
+#: Names sort before repositories, whose names begin with a letter, a digit or an underscore.
+_NAMES, _FIRST = "#names#", "0"
 
 
 class DynamoRepositoryIndex:
@@ -43,8 +45,8 @@ class DynamoRepositoryIndex:
     def repositories(self) -> Sequence[KnownRepository]:
         items = self._table.query(
             "The repositories",
-            KeyConditionExpression="pk = :pk",
-            ExpressionAttributeValues=to_item({":pk": _REPOSITORIES}),
+            KeyConditionExpression="pk = :pk AND sk >= :first",
+            ExpressionAttributeValues=to_item({":pk": _REPOSITORIES, ":first": _FIRST}),
         )
         return [unpack(KnownRepository, item) for item in items]
 
@@ -53,6 +55,18 @@ class DynamoRepositoryIndex:
         if item is None:
             raise NotFound("repository", name)
         return unpack(KnownRepository, item)
+
+    def keep_names(self, names: RepositoryNames) -> None:
+        item = {**pack(names), "pk": _REPOSITORIES, "sk": f"{_NAMES}{names.repository}"}
+        self._table.put(f"The names of {names.repository}", item)
+
+    def names(self) -> Sequence[RepositoryNames]:
+        items = self._table.query(
+            "The names of repositories",
+            KeyConditionExpression="pk = :pk AND begins_with(sk, :names)",
+            ExpressionAttributeValues=to_item({":pk": _REPOSITORIES, ":names": _NAMES}),
+        )
+        return [unpack(RepositoryNames, item) for item in items]
 
     def roots(self, repository: str) -> Sequence[QueueHead]:
         items = self._table.query(
