@@ -92,7 +92,7 @@ def _take_pages(browser: Browser, url: str, forge: ForgeClient) -> None:
     page.screenshot(path=HERE / "deployment.png")
     page.get_by_role("region", name="Plan").screenshot(path=HERE / "plan.png")
     page.get_by_role("link", name="Plan", exact=True).click()
-    page.get_by_label("Search").wait_for()
+    page.get_by_label("Search", exact=True).wait_for()
     page.set_viewport_size({"width": 1120, "height": 1160})
     page.screenshot(path=HERE / "log.png")
     _take_change(page, url)
@@ -123,6 +123,8 @@ def _take_change(page: Page, url: str) -> None:
     page.get_by_label("Diagram of the stacks").wait_for()
     page.screenshot(path=HERE / "change.png")
     page.goto(url)
+    page.screenshot(path=HERE / "inbox.png")
+    page.goto(f"{url}/repositories")
     page.screenshot(path=HERE / "repositories.png")
 
 

@@ -97,6 +97,11 @@ CALLS = {
         )
     },
     "GET /": "/",
+    "GET /search": "/search?q=network",
+    "GET /repositories": "/repositories",
+    "GET /deployments": "/deployments",
+    "GET /environments": "/environments",
+    "GET /clusters": "/clusters",
     "GET /login": "/login",
     "GET /login/callback": "/login/callback",
     "POST /logout": ("/logout", {}),

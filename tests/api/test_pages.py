@@ -37,8 +37,8 @@ AVATARS = "https://avatars.githubusercontent.com"
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>&amp;\x1b]8;;javascript:alert(3)\x07"
 
 
-def test_the_first_page_lists_what_one_may_read(wires, browser):
-    assert REPOSITORY in browser.get("/").text
+def test_the_page_of_repositories_lists_what_one_may_read(wires, browser):
+    assert REPOSITORY in browser.get("/repositories").text
     wires.forge.writers.clear()
     assert REPOSITORY not in Client(wires).sign_in("visitor").get("/").text
 
@@ -378,7 +378,7 @@ def test_ten_thousand_deployments_are_listed_page_by_page_with_three_reads(wires
 
 def test_what_is_too_large_to_be_shown_is_refused_with_a_page(wires, browser):
     wires.repository_index.repositories = lambda: [KnownRepository("acme/" + "x" * 7_000_000, "main", "0" * 40, NOW)]
-    refused = browser.get("/")
+    refused = browser.get("/repositories")
     assert (refused.status, "The response is too large. Request" in refused.text) == (413, True)
 
 
@@ -403,6 +403,6 @@ def test_the_first_page_leads_to_all_pull_requests_and_drift(wires, browser):
 
 def test_a_repository_without_a_push_says_so(wires, browser):
     wires.repository_index.remember(KnownRepository("acme/new", "main", "", LONG_AGO))
-    text = browser.get("/").text
+    text = browser.get("/repositories").text
     assert "acme/new main: no push received yet" in text
     assert "1970" not in text

@@ -117,7 +117,7 @@ def test_the_links_of_the_pages_lead_somewhere(visit, ended, site):
     expect(page.get_by_text("The log of live/production/eu-central-1/orders")).to_be_visible()
     page.get_by_role("link", name="#5").first.click()
     expect(page).to_have_url(f"{site.url}{PAGE}")
-    page.get_by_role("link", name="Pull requests").click()
+    page.get_by_role("navigation", name="Breadcrumb").get_by_role("link", name="Pull requests").click()
     expect(page.get_by_role("heading", name="Open pull requests")).to_be_visible()
 
 

@@ -144,9 +144,9 @@ def test_lines_are_searched_linked_and_wrapped(site, visit):
     page = visit(f"/jobs/{job}#L4321")
     expect(page.locator("#L4321")).to_be_in_viewport()
     assert "here" in page.locator("#L4321").get_attribute("class")
-    page.get_by_label("Search").fill("needle")
+    page.get_by_label("Search", exact=True).fill("needle")
     expect(page.locator("#matches")).to_have_text("5 lines")
-    page.get_by_label("Search").press("Enter")
+    page.get_by_label("Search", exact=True).press("Enter")
     expect(page.locator("#L1000")).to_be_in_viewport()
     expect(page.locator("#matches")).to_have_text("1 of 5")
     page.get_by_label("Wrap").check()
@@ -187,7 +187,7 @@ def test_without_scripts_a_plan_is_reviewed_a_queue_unlocked_and_a_log_read(site
     page.goto(f"{site.url}/jobs/{job}")
     expect(page.get_by_text("a line")).to_be_visible()
     expect(page.get_by_role("link", name="Reload")).to_be_visible()
-    expect(page.get_by_label("Search")).to_be_hidden()
+    expect(page.get_by_label("Search", exact=True)).to_be_hidden()
 
 
 def test_a_page_that_is_open_shows_what_happens_and_keeps_what_was_unfolded(site, visit):
@@ -231,6 +231,8 @@ def test_pages_fit_their_screen(site, visit, width):
     site.wires.artifacts.put(one.planned.plan.text.key, PLAN_TEXT)
     for path in (
         "/",
+        "/search?q=network",
+        "/deployments",
         f"/repositories/{REPOSITORY}",
         f"/queue?repository={REPOSITORY}&root=network",
         f"/deployments/{one.id}",
@@ -340,6 +342,33 @@ def test_the_last_lines_are_shown_from_their_end(site, visit):
 def test_a_query_is_typed_into_the_box_of_the_list(site, visit):
     a_change(site)
     page = visit(f"/repositories/{REPOSITORY}/deployments")
-    page.get_by_role("searchbox").fill("stack_name:dev")
+    page.get_by_role("searchbox", name="Tag query").fill("stack_name:dev")
     page.get_by_role("button", name="Search").click()
     expect(page.locator("tbody tr")).to_have_count(1)
+
+
+@pytest.mark.parametrize("key", ["/", "Control+k"])
+def test_a_key_leads_to_the_search_over_everything(site, visit, key):
+    one = site.wires.deployed(deployment_in(State.AWAITING_REVIEW))
+    page = visit("/")
+    page.keyboard.press(key)
+    expect(page.get_by_role("searchbox", name="Search everything")).to_be_focused()
+    page.keyboard.type(f"{one.id}/")
+    page.keyboard.press("Backspace")
+    page.keyboard.press("Enter")
+    page.get_by_role("link", name=one.root.name).click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text(one.root.name)
+
+
+@pytest.mark.parametrize("scripts", [False, True], ids=["without scripts", "with scripts"])
+def test_from_the_inbox_a_plan_is_reached_and_the_search_is_a_form(site, visit, scripts):
+    one = site.wires.deployed(deployment_in(State.AWAITING_REVIEW))
+    page = visit("/", java_script_enabled=scripts)
+    needs = page.get_by_role("region", name="Needs you")
+    needs.get_by_role("link").first.click()
+    expect(page).to_have_url(f"{site.url}/deployments/{one.id}")
+    page.get_by_role("navigation", name="Tidegate").get_by_role("link", name="Inbox").click()
+    expect(page.get_by_role("link", name="Inbox", exact=True)).to_have_attribute("aria-current", "page")
+    page.get_by_role("searchbox", name="Search everything").fill("nothing of this name")
+    page.get_by_role("searchbox", name="Search everything").press("Enter")
+    expect(page.get_by_role("heading", name="No results")).to_be_visible()

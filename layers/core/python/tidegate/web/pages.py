@@ -62,7 +62,7 @@ class Pages:
     def add_to(self, app: APIGatewayHttpResolver) -> None:
         """Register all routes."""
         hidden: dict[str, Any] = {"include_in_schema": False, "enable_validation": False}
-        app.get("/", **hidden)(lambda: self._home(app))
+        app.get("/repositories", **hidden)(lambda: self._repositories(app))
         app.get("/static/<file>", **hidden)(static_name)
         app.get("/repositories/<owner>/<name>", **hidden)(lambda **_: self._repository(app))
         app.get("/repositories/<owner>/<name>/deployments", **hidden)(lambda **_: self._deployments(app))
@@ -76,7 +76,7 @@ class Pages:
         """Return a page for the person who asks."""
         return self._rendering.show(app, template, **values)
 
-    def _home(self, app: APIGatewayHttpResolver) -> Response[str]:
+    def _repositories(self, app: APIGatewayHttpResolver) -> Response[str]:
         found = readable(self._ports.repository_index, self._authorization, app.context["access"].login)
         newest = sorted(found.repositories, key=lambda known: known.seen_at, reverse=True)[:GLANCED]
         views, now = queue_glances(self._ports, (known.name for known in newest)), self._ports.clock.now()

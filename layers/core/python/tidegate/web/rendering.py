@@ -30,10 +30,12 @@ from tidegate.rules.timestamp import timestamp_text
 from tidegate.texts.markdown import plain, without_marks
 from tidegate.vcs.rules.check_run import Conclusion
 from tidegate.vcs.rules.forge_terms import GITHUB_TERMS, ForgeTerms
+from tidegate.web.ages import age
 from tidegate.web.grouping import grouped
 from tidegate.web.nested import in_path
 from tidegate.web.picture import progress
 from tidegate.web.problems import Answered
+from tidegate.web.search import LONGEST_SEARCH
 from tidegate.web.workflow_picture import anchor
 
 HERE = Path(__file__).parent
@@ -121,7 +123,7 @@ class Rendering:
             lstrip_blocks=True,
         )
         self._environment.globals.update(url=url, terms=terms, static=static_address, address=address)
-        self._environment.globals.update(is_held_back=is_held_back)
+        self._environment.globals.update(is_held_back=is_held_back, MENU=_menu(terms), LONGEST_SEARCH=LONGEST_SEARCH)
         self._environment.globals.update(shows=lambda picture: bool(pictures) and picture.startswith(f"{pictures}/"))
         self._environment.globals.update(
             LONGEST_QUERY=MAXIMUM_LENGTH, LONGEST_REASON=LONGEST_REASON, MAXIMUM_REASON=MAXIMUM_REASON
@@ -141,6 +143,7 @@ class Rendering:
             timestamp=timestamp_text,
             moment=_moment,
             instant=_instant,
+            age=age,
             state=_state,
             tone=_tone,
             short=_short,
@@ -158,13 +161,25 @@ class Rendering:
 
     def show(self, app: APIGatewayHttpResolver, template: str, *, notice: str = "", **values: Any) -> Response[str]:
         """Return a page for who asks: the guard of its route put them and the token of their forms into the context."""
-        return self.page(
-            template, person=app.context["person"], csrf=app.context["form_token"], notice=notice, **values
-        )
+        person, csrf, path = app.context["person"], app.context["form_token"], app.current_event.path
+        return self.page(template, person=person, csrf=csrf, path=path, notice=notice, **values)
 
     def problem(self, problem: Answered, person: str = "", csrf: str = "") -> Response[str]:
         """Return the page of a refusal; ``person`` is who is signed in, if anybody is."""
-        return self.page("problem.html", problem.status, problem=problem, person=person, csrf=csrf)
+        return self.page("problem.html", problem.status, problem=problem, person=person, csrf=csrf, path="")
+
+
+def _menu(terms: ForgeTerms) -> tuple[tuple[str, str], ...]:
+    """Return the pages of the bar at the top, with their addresses."""
+    return (
+        ("Inbox", "/"),
+        ("Deployments", "/deployments"),
+        (terms.pull_requests.capitalize(), "/pulls"),
+        ("Environments", "/environments"),
+        ("Clusters", "/clusters"),
+        ("Drift", "/drift"),
+        ("Repositories", "/repositories"),
+    )
 
 
 def see_other(target: str) -> Response[str]:

@@ -1,4 +1,4 @@
-"""What the first page tells of each repository: what needs a person, and where that is."""
+"""What the page of repositories tells of each: what needs a person, and where that is."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def busy(wires):
 
 
 def test_the_first_page_says_what_of_a_repository_needs_a_person_and_leads_there(busy, browser):
-    page = browser.get("/")
+    page = browser.get("/repositories")
     for said in (
         "1 locked root-5",
         "1 waits for review root-1",
@@ -55,12 +55,12 @@ def test_of_many_roots_with_one_need_the_first_page_names_three(wires, browser):
         one = wires.deployed(any_deployment(number, root=any_root(name=f"root-{number}")))
         head, _ = wires.queues.read(one.queue)
         wires.queues.commit(head, replace(head, lock=any_lock()))
-    assert "5 locked root-0 , root-1 , root-2 and 2 more" in browser.get("/").text
+    assert "5 locked root-0 , root-1 , root-2 and 2 more" in browser.get("/repositories").text
 
 
 def test_what_failed_half_a_year_ago_is_not_counted_on_the_first_page(busy, wires, browser):
     wires.clock.advance(200 * 86_400)
-    page = browser.get("/")
+    page = browser.get("/repositories")
     assert "failed" not in page.text
     assert "1 locked" in page.text
     assert "6 roots" in page.text
@@ -68,7 +68,7 @@ def test_what_failed_half_a_year_ago_is_not_counted_on_the_first_page(busy, wire
 
 def test_of_a_repository_that_needs_nobody_the_first_page_says_how_many_roots_it_has(wires, browser):
     wires.deployed()
-    page = browser.get("/")
+    page = browser.get("/repositories")
     assert "1 root, 1 queued" in page.text
     assert "waits for review" not in page.text
 
@@ -81,6 +81,6 @@ def test_where_there_are_many_repositories_only_those_heard_of_last_are_counted(
     ):
         wires.repository_index.remember(KnownRepository(name, "main", "0" * 40, seen))
         wires.deployed(any_deployment(repository=name))
-    text = browser.get("/").text
+    text = browser.get("/repositories").text
     assert "acme/newer 1 root" in text
     assert "acme/older main" in text
