@@ -50,7 +50,9 @@ def search(ports: Ports, repositories: Collection[KnownRepository], text: str) -
     found = [
         _listed("Deployments", (_deployment(one) for one in _deployments(ports, readable, recent, text, words))),
         _listed("Roots", _names(ports, readable, words, "roots")),
-        _listed("Pull requests", (_pull(one) for one in _pulls(ports, readable, text, words))),
+        _listed(
+            ports.terms.pull_requests.capitalize(), (_pull(ports, one) for one in _pulls(ports, readable, text, words))
+        ),
         _listed("Commits", _commits(recent, text)),
         _listed("Stacks", _names(ports, readable, words, "stacks")),
         _listed("Clusters", _names(ports, readable, words, "clusters")),
@@ -84,7 +86,7 @@ def _deployments(
         yield summary_of(exact)
     for one in recent:
         told = one.request.headline
-        number = f"#{told.pull_request}" if told.pull_request else ""
+        number = ports.terms.reference(told.pull_request) if told.pull_request else ""
         if _has(f"{told.text} {told.title} {number}", words) and (exact is None or one.id != exact.id):
             yield one
 
@@ -132,6 +134,8 @@ def _pulls(ports: Ports, readable: Collection[str], text: str, words: Sequence[s
             yield record
 
 
-def _pull(record: PullRequestRecord) -> Hit:
+def _pull(ports: Ports, record: PullRequestRecord) -> Hit:
     spec = record.spec
-    return Hit(f"#{spec.number} {spec.title}", f"/pulls/{spec.repository}/{spec.number}", spec.repository)
+    return Hit(
+        f"{ports.terms.reference(spec.number)} {spec.title}", f"/pulls/{spec.repository}/{spec.number}", spec.repository
+    )
