@@ -62,12 +62,8 @@ class Inbox:
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to see to, and nothing was deployed lately."""
-        return not (self.has_work or self.recent)
-
-    @property
-    def has_work(self) -> bool:
-        """Whether anything needs a person or runs."""
-        return any((self.needs_you, self.others, self.running, self.failed, self.drifted, self.locked))
+        seen_to = (self.needs_you, self.others, self.running, self.failed, self.drifted, self.locked)
+        return not (any(seen_to) or self.recent or self.waiting)
 
 
 def get_inbox(
