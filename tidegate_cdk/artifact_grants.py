@@ -85,6 +85,12 @@ def replay_results(context: GrantContext) -> Grant:
     return _on_artifacts(context, ("replays/*",), ())
 
 
+def plan_texts(context: GrantContext) -> Grant:
+    """Read the texts of deployments' plans."""
+    texts = (f"plans/{jobs}/{name}" for jobs in PLANS for name in ("plan.txt", "cluster-plan.txt"))
+    return _on_artifacts(context, tuple(texts), ())
+
+
 def cluster_plans(context: GrantContext) -> Grant:
     """Read plans of clusters, which are beside those of the engine."""
     return _on_artifacts(context, tuple(f"plans/{jobs}/cluster.json" for jobs in PLANS), ())

@@ -111,6 +111,10 @@ class Capability(Enum):
     ANSWER_CLUSTER_TASKS = "fail task tokens of cluster tasks"
     UPDATE_LIMITS = "know what config updates may wait for, ask, and believe"
     OPERATORS = "know the operators' team"
+    NOTIFICATIONS = "read who is told of what, and read and write notifications"
+    READ_NOTIFICATIONS = "read notifications"
+    SUBSCRIPTIONS = "store who is told of what"
+    NOTIFY = "send notifications, with texts of plans, to the destinations of the installation"
     WEBHOOK_SECRET = "know the webhook's secrets"  # noqa: S105  # A description.
 
 

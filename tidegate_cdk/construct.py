@@ -90,7 +90,13 @@ class Tidegate(Construct):
         settings = self.settings
         self.storage = Storage(self, "Storage")
         self.identity = IdentityKeys(self, "Identity", names=settings.identity.keys, prefix=settings.prefix)
-        self.messaging = Messaging(self, "Messaging", prefix=settings.prefix, alarm_email=settings.alarm_email)
+        self.messaging = Messaging(
+            self,
+            "Messaging",
+            prefix=settings.prefix,
+            alarm_email=settings.alarm_email,
+            destinations=settings.destinations,
+        )
         self.network = Network(self, "Network", settings.site, prefix=settings.prefix)
         self.runners = Runners(
             self,

@@ -85,7 +85,7 @@ SPECS: tuple[FunctionSpec, ...] = (
     ),
     FunctionSpec(
         "steps",
-        "Runs execution steps that only read and write records, and updates queue positions",
+        "Runs execution steps that only read and write records, updates queue positions, and sends notifications",
         (
             "claim_deployment",
             "close_worker",
@@ -107,6 +107,7 @@ SPECS: tuple[FunctionSpec, ...] = (
             "end_cluster",
             "fail_cluster",
             "end_failed_cluster",
+            "notify",
         ),
     ),
     FunctionSpec(

@@ -10,11 +10,13 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 
 from tidegate.deploys.rules.runner_size import to_text
+from tidegate.notifications.rules.destination import to_text as to_destinations
 from tidegate_cdk.artifact_grants import (
     check_policies,
     cluster_plans,
     cluster_tasks,
     image_sets,
+    plan_texts,
     read_artifacts,
     read_organization,
     remove_layers,
@@ -33,6 +35,7 @@ from tidegate_cdk.capabilities import (
 )
 from tidegate_cdk.identity_grants import public_keys, sign_tokens
 from tidegate_cdk.indexes import LISTS
+from tidegate_cdk.messaging import topic_name
 
 _COLON = ArnFormat.COLON_RESOURCE_NAME
 _READ = ("dynamodb:GetItem",)
@@ -431,6 +434,36 @@ def _update_limits(context: GrantContext) -> Grant:
     return Grant((), environment)
 
 
+def _notify(context: GrantContext) -> Grant:
+    """Send to destinations: nothing without any. E-mail has a topic for each."""
+    destinations, queue = context.settings.destinations, context.messaging.notification
+    if queue is None:
+        return Grant((), {})
+    topics, plans = context.messaging.email_topics, plan_texts(context)
+    statements = (
+        *plans.statements,
+        allow("sqs:SendMessage", on=queue.queue.queue_arn),
+        *(_secret(context, name) for name in sorted({each.secret for each in destinations if each.secret})),
+        *(allow("sns:Publish", on=topic.topic_arn) for topic in topics),
+    )
+    environment = {
+        **plans.environment,
+        "TIDEGATE_NOTIFICATION_QUEUE": queue.queue.queue_url,
+        "TIDEGATE_DESTINATIONS": to_destinations(destinations),
+        "TIDEGATE_NOTIFICATION_TOPICS": context.stack.format_arn(
+            service="sns", resource=topic_name(context.settings.prefix, ""), arn_format=ArnFormat.NO_RESOURCE_NAME
+        ),
+        "TIDEGATE_WEB_URL": context.web_url,
+    }
+    return Grant(statements, environment)
+
+
+def _read_organization(context: GrantContext) -> Grant:
+    """With the file come the destinations that repositories may name."""
+    given, names = read_organization(context), ",".join(each.name for each in context.settings.destinations)
+    return Grant(given.statements, {**given.environment, "TIDEGATE_DESTINATION_NAMES": names})
+
+
 def _webhook_secret(context: GrantContext) -> Grant:
     name = context.settings.webhook_secret_name
     environment = {"TIDEGATE_WEBHOOK_SECRET_NAME": name, "TIDEGATE_FORGE": context.settings.forge}
@@ -493,7 +526,7 @@ _GRANTS: Mapping[Capability, Callable[[GrantContext], Grant]] = {
     Capability.ANSWER_WORKERS: _answer_workers,
     Capability.ANSWER_JOBS: _answer_jobs,
     Capability.READ_ARTIFACTS: read_artifacts,
-    Capability.READ_ORGANIZATION: read_organization,
+    Capability.READ_ORGANIZATION: _read_organization,
     Capability.STORE_POLICIES: store_policies,
     Capability.CHECK_POLICIES: check_policies,
     Capability.PLAN_REVIEW: _plan_review,
@@ -534,5 +567,9 @@ _GRANTS: Mapping[Capability, Callable[[GrantContext], Grant]] = {
     Capability.ANSWER_CLUSTER_TASKS: _answer_cluster_tasks,
     Capability.UPDATE_LIMITS: _update_limits,
     Capability.OPERATORS: _operators,
+    Capability.NOTIFICATIONS: _records("notifications", actions=(*_READ, "dynamodb:PutItem")),
+    Capability.READ_NOTIFICATIONS: _records("notifications", actions=(*_READ, "dynamodb:Query")),
+    Capability.SUBSCRIPTIONS: _records("notifications", actions=(*_READ, "dynamodb:PutItem")),
+    Capability.NOTIFY: _notify,
     Capability.WEBHOOK_SECRET: _webhook_secret,
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from aws_cdk import Duration, Stack
@@ -12,6 +13,8 @@ from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sns_subscriptions as subscriptions
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
+
+from tidegate.notifications.rules.destination import Destination
 
 #: Six times the time limit of the queue's function (AWS's advice), which leaves room for throttled starts. Once
 #: discovery runs, it holds its message for much less (docs/decisions/0205).
@@ -35,7 +38,15 @@ class QueueWithDeadLetters:
 class Messaging(Construct):
     """All queues, topics and buses, between functions and to people."""
 
-    def __init__(self, scope: Construct, construct_id: str, *, prefix: str, alarm_email: str) -> None:
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        prefix: str,
+        alarm_email: str,
+        destinations: Sequence[Destination] = (),
+    ) -> None:
         super().__init__(scope, construct_id)
         # One for all queues of a kind, as an alarm has a monthly cost: each message names its queue.
         self.dead = self._dead("Dead", None)
@@ -65,11 +76,22 @@ class Messaging(Construct):
         if alarm_email:
             self.alarm.add_subscription(subscriptions.EmailSubscription(alarm_email))
         self.bus = events.EventBus(self, "Bus", event_bus_name=prefix)
+        # Without destinations, nothing polls a queue for notifications.
+        self.notification = self._standard("Notification", _VISIBILITY, attempts=8) if destinations else None
+        self.email_topics = [self._email(prefix, each) for each in destinations if each.email]
 
     @property
     def dead_letters(self) -> dict[str, sqs.Queue]:
         """The dead-letter queues by content: messages of standard and FIFO queues, and events."""
         return {"Queued": self.dead, "Ordered": self.dead_in_order, "Undelivered": self.undelivered}
+
+    def _email(self, prefix: str, destination: Destination) -> sns.Topic:
+        """A topic whose only subscriber confirms by e-mail: it costs nothing while nothing is sent."""
+        topic = sns.Topic(
+            self, f"Email-{destination.name}", topic_name=topic_name(prefix, destination.name), enforce_ssl=True
+        )
+        topic.add_subscription(subscriptions.EmailSubscription(destination.email))
+        return topic
 
     def _standard(self, construct_id: str, visibility: Duration, *, attempts: int) -> QueueWithDeadLetters:
         queue = sqs.Queue(
@@ -119,6 +141,11 @@ class Messaging(Construct):
             encryption=sqs.QueueEncryption.SQS_MANAGED,
             enforce_ssl=True,
         )
+
+
+def topic_name(prefix: str, destination: str) -> str:
+    """Return the name of the topic of an e-mail destination."""
+    return f"{prefix}-notify-{destination}"
 
 
 def _alarms_may_publish(topic: sns.ITopic) -> iam.PolicyStatement:

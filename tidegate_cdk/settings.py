@@ -7,8 +7,10 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from tidegate.notifications.rules.destination import Destination
 from tidegate_cdk.architecture import ARCHITECTURES
 from tidegate_cdk.cluster_settings import ClusterSettings, read_cluster_settings
+from tidegate_cdk.destinations import read_destinations
 from tidegate_cdk.identity import IdentitySettings, read_identity_settings
 from tidegate_cdk.plan_runner import PlanRunnerSettings, read_plan_runner
 from tidegate_cdk.runner_settings import Context, InvalidContext, RunnerSettings, read_runner_settings
@@ -74,6 +76,7 @@ class Settings:
     identity: IdentitySettings
     updates: UpdateSettings
     clusters: ClusterSettings
+    destinations: tuple[Destination, ...]
 
     @property
     def stack(self) -> str:
@@ -133,6 +136,7 @@ def read_settings(context: Context) -> Settings:
         identity=read_identity_settings(context, web_url),
         updates=read_update_settings(context),
         clusters=read_cluster_settings(context),
+        destinations=read_destinations(context),
     )
 
 

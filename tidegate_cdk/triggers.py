@@ -8,9 +8,11 @@ from aws_cdk import Duration
 from aws_cdk import aws_events as events
 from aws_cdk import aws_events_targets as targets
 from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_sqs as sqs
 from aws_cdk.aws_lambda_event_sources import SqsEventSource
 from constructs import Construct
 
+from tidegate.notifications.rules.notice import KINDS
 from tidegate_cdk.asl_state_machine import AslStateMachine
 from tidegate_cdk.function_specs import FUNCTION_OF
 from tidegate_cdk.messaging import Messaging
@@ -75,6 +77,8 @@ class Triggers(Construct):
                 events.EventPattern(source=[FAILED_CALL[0]], detail_type=[FAILED_CALL[1]]),
                 messaging.bus,
             )
+        if messaging.notification:
+            self._notify(messaging.notification.queue)
         self._on_schedule()
 
     def _from_queues(self) -> None:
@@ -96,6 +100,27 @@ class Triggers(Construct):
         for queue in (messaging.positions.queue, messaging.positions_later.queue):
             self._function("refresh_positions").add_event_source(
                 SqsEventSource(queue, batch_size=1, report_batch_item_failures=True, max_concurrency=5)
+            )
+
+    def _notify(self, queue: sqs.Queue) -> None:
+        """Send events that people may be told of to their queue, each with the kind of its message."""
+        self._function("notify").add_event_source(
+            SqsEventSource(queue, batch_size=1, report_batch_item_failures=True, max_concurrency=5)
+        )
+        for construct_id, kind, detail_type, detail in (
+            ("DeploymentNotified", "deployment_changed", "Deployment changed", {"state": sorted(KINDS)}),
+            ("DriftNotified", "drift_found", "Drift", {"drifted": events.Match.greater_than(0)}),
+        ):
+            message = events.RuleTargetInput.from_object(
+                {"kind": kind, "detail": events.EventField.from_path("$.detail")}
+            )
+            events.Rule(
+                self,
+                construct_id,
+                description=f"Notifications of {detail_type!r} events",
+                event_bus=self._messaging.bus,
+                event_pattern=events.EventPattern(source=["tidegate"], detail_type=[detail_type], detail=detail),
+                targets=[targets.SqsQueue(queue, message=message, dead_letter_queue=self._messaging.undelivered)],
             )
 
     def _rule(

@@ -51,6 +51,7 @@ NEEDS: Mapping[str, tuple[Capability, ...]] = {
         _C.CLUSTERS,
         _C.START_CLUSTER_ERRORS,
         _C.FIND_CLUSTER_EXECUTIONS,
+        _C.READ_NOTIFICATIONS,
     ),
     "answer_button": (
         _C.QUEUES,
@@ -86,6 +87,7 @@ NEEDS: Mapping[str, tuple[Capability, ...]] = {
         _C.CHANGE_SETS,
         _C.WAVES,
         _C.EVALUATE_GATES,
+        _C.SUBSCRIPTIONS,
         _C.REPOSITORY_INDEX,
         _C.DELIVERIES,
         _C.SEND_EVENTS,
@@ -413,4 +415,5 @@ NEEDS: Mapping[str, tuple[Capability, ...]] = {
     "end_cluster": (_C.READ_DEPLOYMENTS, _C.CLUSTERS, _C.CLUSTER_PLANS),
     "fail_cluster": (_C.READ_DEPLOYMENTS, _C.CLUSTERS, _C.JOBS, _C.CLUSTER_PLANS, _C.STOP_RUNNERS),
     "end_failed_cluster": (_C.READ_DEPLOYMENTS, _C.CLUSTERS, _C.JOBS),
+    "notify": (_C.READ_DEPLOYMENTS, _C.NOTIFICATIONS, _C.NOTIFY),
 }

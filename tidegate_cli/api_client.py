@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         Roots,
         Unlocked,
     )
+    from tidegate.web.notification_models import NotificationList
     from tidegate.web.pull_request_models import PullRequestDetails, PullRequestsList
     from tidegate.web.update_models import (
         AnnouncedModel,
@@ -120,6 +121,10 @@ class ApiClient:
     def drift(self, repository: str | None) -> DriftList:
         """Return results of drift schedules: of a repository, or of all that we may read."""
         return cast("DriftList", self._get("/drift", {"repository": repository} if repository else None))
+
+    def notifications(self, repository: str) -> NotificationList:
+        """Return the newest notifications of a repository."""
+        return cast("NotificationList", self._get("/notifications", {"repository": repository}))
 
     def detect_drift(self, repository: str, schedule: str) -> str:
         """Start a schedule's drift detection now; return a message about it."""

@@ -15,6 +15,7 @@ from tidegate_cli.drift import drift
 from tidegate_cli.exits import epilog
 from tidegate_cli.explain import explain
 from tidegate_cli.logs import logs
+from tidegate_cli.notifications import notifications
 from tidegate_cli.pulls import pulls
 from tidegate_cli.queue import lock, queue, unlock
 from tidegate_cli.review import approve, cancel, override, reject, retry
@@ -69,6 +70,7 @@ for _command in (
     lock,
     unlock,
     logs,
+    notifications,
 ):
     app.command(cls=Command, rich_help_panel="Deploying")(_command)
 app.command("confirm", cls=Command, rich_help_panel="Deploying", help="The same as approve.", deprecated=True)(approve)

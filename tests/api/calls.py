@@ -47,6 +47,8 @@ CALLS = {
     "GET /api/v1/drift": "/api/v1/drift?repository={repository}",
     "POST /api/v1/drift/look": ("/api/v1/drift/look", {"repository": "{repository}", "schedule": "nightly"}),
     "GET /drift": "/drift?repository={repository}",
+    "GET /api/v1/notifications": "/api/v1/notifications?repository={repository}",
+    "GET /notifications": "/notifications?repository={repository}",
     "POST /drift/look": ("/drift/look", {"repository": "{repository}", "schedule": "nightly"}),
     "GET /api/v1/pulls": "/api/v1/pulls?repository={repository}",
     "GET /api/v1/pulls/<owner>/<name>/<number>": "/api/v1/pulls/{repository}/5",

@@ -69,6 +69,7 @@ PROGRAMS: dict[str, tuple[str, ...]] = {
         "tidegate.deploys.rules.runner_size",
         "tidegate.deploys.rules.plan_runner",
         "tidegate.deploys.rules.workflow_rules",
+        "tidegate.notifications.rules",
         "tidegate.rules.errors",
     ),
     "tidegate_local": ("tidegate_local", "tidegate"),

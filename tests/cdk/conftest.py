@@ -37,6 +37,11 @@ OTHER = {
         {"name": "listed", "function": "arn:aws:lambda:eu-west-1:123456789012:function:listed"},
         {"name": "once", "when": "after", "workflow": "workload-create", "command": ["once"], "about": "Once."},
     ],
+    "destinations": {
+        "hooks": {"kind": "webhook", "url": "https://hooks.example/x", "secret": "notify/hooks"},
+        "deploys": {"kind": "slack", "channel": "C0DEPLOYS", "secret": "notify/slack"},
+        "owners": {"kind": "email", "email": "owners@example.com"},
+    },
     "alarm_email": "operators@example.com",
     "dashboard": "true",
     "container_insights": "true",

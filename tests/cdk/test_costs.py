@@ -53,6 +53,7 @@ def test_what_is_off_by_default_is_priced_and_does_not_fit(template: dict[str, A
     assert prices["dashboard: true"] == 3.0
     assert prices["nat_gateways: 1"] == pytest.approx(32.85)
     asked = prices["dashboard: true"] + 2 * prices["identity_keys, for each"]
+    asked += prices["destinations (without their secrets)"]
     assert idle(other).dollars - idle(template).dollars == pytest.approx(asked)
     alone = {line.price: dollars for line, dollars in idle(other).after_allowances()}
     assert alone["a dashboard"] == 0

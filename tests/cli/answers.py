@@ -12,7 +12,15 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
-from tidegate.web import change_models, cluster_models, drift_models, models, pull_request_models, update_models
+from tidegate.web import (
+    change_models,
+    cluster_models,
+    drift_models,
+    models,
+    notification_models,
+    pull_request_models,
+    update_models,
+)
 
 #: What each route answers, by the beginning of ``METHOD /path`` below ``/api/v1``.
 _MODELS: dict[str, type[BaseModel]] = {
@@ -35,6 +43,7 @@ _MODELS: dict[str, type[BaseModel]] = {
     r"GET /pulls/.+": pull_request_models.PullRequestDetails,
     r"GET /drift": drift_models.DriftList,
     r"POST /drift/look": drift_models.Looking,
+    r"GET /notifications": notification_models.NotificationList,
     r"GET /clusters/[^/]+/[^/]+": cluster_models.ClusterList,
     r"GET /clusters/[^/]+/[^/]+/[^/]+": cluster_models.ClusterDetails,
     r"POST /clusters/.+": cluster_models.ClusterDone,

@@ -15,6 +15,7 @@ import pytest
 from tests.e2e.installation import Installation
 from tests.e2e.pages import SECONDS
 from tests.e2e.project import Project
+from tests.e2e.receiver import running
 from tidegate_local.client import LocalCloud
 from tidegate_local.forge.pages.visit import COOKIE
 
@@ -34,15 +35,24 @@ def pytest_collection_modifyitems(items):
 
 
 @pytest.fixture(scope="session")
-def whole_run(tmp_path_factory):
+def receiver():
+    """A server that takes notifications, as the installation's destinations say."""
+    with running() as one:
+        yield one
+
+
+@pytest.fixture(scope="session")
+def whole_run(tmp_path_factory, receiver):
     """The installation that the tests share. Its schedules run only when a test fires them, and no call is denied."""
     log = tmp_path_factory.mktemp("e2e") / "cloud.log"
     context = {
         "operators_team": "acme/platform",
         "update_repositories": list(WAITED_FOR),
         "cluster_registrars": ["iam-authentication", "gitops", "packages", "configuration"],
+        "destinations": receiver.destinations,
     }
     with LocalCloud(limits=_SHORTER, context=context, clock=False, warm=True, log=log) as cloud:
+        receiver.store_secrets(cloud.client("secretsmanager"))
         yield Installation(cloud)
         assert denied(cloud) == set()
 

@@ -43,6 +43,7 @@ from tests.fakes.config_updates import (
     MemoryTargetStatuses,
     MemoryUpdateWorkflows,
 )
+from tests.fakes.notifications import MemoryNotificationQueue, MemoryNotifications, MemoryReceivers
 from tests.fakes.policies import MemoryOrganizationPolicies
 from tests.fakes.queue_snapshots import MemoryQueueSnapshots
 from tests.fakes.redeliveries import MemoryRedeliveries
@@ -61,6 +62,7 @@ ENVIRONMENT = {
     "TIDEGATE_POSITIONS_LATER_QUEUE": "https://sqs.example/later-lines",
     "TIDEGATE_PULL_REQUEST_PLANS": "1",
     "TIDEGATE_RUNNER_SLOTS": "100",
+    "TIDEGATE_NOTIFICATION_QUEUE": "https://sqs.example/notifications",
     "TIDEGATE_ACTION_QUEUE": "https://sqs.example/actions",
     "TIDEGATE_DISCOVERY_QUEUE": "https://sqs.example/pushes",
 }
@@ -108,6 +110,8 @@ def memory_ports(settings: dict[str, str] | None = None, **given: Any) -> Ports:
         "issues": MemoryIssues(),
         "job_logs": MemoryJobLogs(),
         "jobs": MemoryJobs(),
+        "notification_queue": MemoryNotificationQueue(),
+        "notifications": MemoryNotifications(),
         "queue_snapshots": MemoryQueueSnapshots(),
         "organization_file": MemoryOrganizationFile(),
         "organization_policies": MemoryOrganizationPolicies(),
@@ -116,6 +120,7 @@ def memory_ports(settings: dict[str, str] | None = None, **given: Any) -> Ports:
         "plan_runners": MemoryPlanRunners(),
         "pull_check_runs": MemoryCheckRuns(),
         "pull_requests": MemoryPullRequests(),
+        "receivers": MemoryReceivers(),
         "redeliveries": MemoryRedeliveries(),
         "runners": MemoryRunners(),
         "schedules": MemorySchedules(),

@@ -84,12 +84,14 @@ def test_whatever_is_announced_leads_to_a_verb_of_its_queue():
             _, *taken = inspect.signature(method).parameters
             about = {name: 1 if name == "seconds" else "text" for name in taken}
             getattr(event_publisher, name)(*([given[name]] if name in given else about.values()))
-    assert sent.kinds == {(variable, kind) for variable, kind, verb in ROWS if not issubclass(verb.message, Event)}
+    ours = {(variable, kind) for variable, kind, verb in ROWS if not issubclass(verb.message, Event)}
+    assert sent.kinds == {(variable, kind) for variable, kind in ours if variable != "TIDEGATE_NOTIFICATION_QUEUE"}
 
 
 @pytest.mark.parametrize("message", [each for each in MESSAGES if not issubclass(each, Event)])
 @given(data=st.data())
 def test_a_message_is_read_as_it_was_sent(message, data):
+    message.model_rebuild()
     sent = data.draw(st.from_type(message))
     verbs = {kind: verb for _, kind, verb in ROWS}
     assert verbs[sent.kind].message.model_validate(json.loads(sent.body())) == sent

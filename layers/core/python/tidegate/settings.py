@@ -116,6 +116,32 @@ class ClusterSettings(Settings):
     cluster: str = Field(alias="TIDEGATE_CLUSTER")
 
 
+class DestinationNameSettings(Settings):
+    """The names of the destinations that the installation declares, separated by commas."""
+
+    listed: str = Field("", alias="TIDEGATE_DESTINATION_NAMES")
+
+    @property
+    def names(self) -> frozenset[str]:
+        return frozenset(filter(None, self.listed.split(",")))
+
+
+class NotificationSettings(Settings):
+    """The notification queue's URL, the destinations, and what the ARNs of e-mail destinations' topics begin with.
+
+    ``endpoint`` is AWS's address if it is not the usual one: on the loopback interface, this is the local cloud.
+    """
+
+    queue: str = Field("", alias="TIDEGATE_NOTIFICATION_QUEUE")
+    destinations: str = Field("", alias="TIDEGATE_DESTINATIONS")
+    topics: str = Field("", alias="TIDEGATE_NOTIFICATION_TOPICS")
+    endpoint: str = Field("", alias="AWS_ENDPOINT_URL")
+
+    @property
+    def is_local(self) -> bool:
+        return self.endpoint.startswith(("http://127.0.0.1:", "http://localhost:"))
+
+
 class PlanRunnerSettings(Settings):
     """The size of the function for plans on Lambda; empty if plans run on Fargate."""
 

@@ -79,7 +79,10 @@ from tidegate.messages.config_updates import (
 )
 from tidegate.messages.queues import (
     ActionEvent,
+    DeliverNotification,
+    DeploymentChanged,
     DiscoveryEvent,
+    DriftFound,
     Event,
     FollowApply,
     FollowStacks,
@@ -402,7 +405,19 @@ QUEUES: Mapping[str, Mapping[str, Queue]] = {
             once=True,
         ),
     },
-    "steps": {"TIDEGATE_POSITIONS_QUEUE": _POSITIONS, "TIDEGATE_POSITIONS_LATER_QUEUE": _POSITIONS},
+    "steps": {
+        "TIDEGATE_POSITIONS_QUEUE": _POSITIONS,
+        "TIDEGATE_POSITIONS_LATER_QUEUE": _POSITIONS,
+        "TIDEGATE_NOTIFICATION_QUEUE": Queue(
+            "notify",
+            "any",
+            {
+                "deployment_changed": Verb(DeploymentChanged, _verb("notifications.receive_event:receive_deployment")),
+                "drift_found": Verb(DriftFound, _verb("notifications.receive_event:receive_drift")),
+                "deliver": Verb(DeliverNotification, _verb("notifications.deliver")),
+            },
+        ),
+    },
 }
 #: By function, and by an event's source and detail type. Whoever may put events on a bus may name the source
 #: ``lambda``.

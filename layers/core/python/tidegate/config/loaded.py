@@ -28,6 +28,7 @@ from tidegate.config.rules.config_updates import ConfigUpdates
 from tidegate.deploys.rules.freeze import Freeze
 from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
 from tidegate.deploys.rules.workflow import CloneSettings
+from tidegate.notifications.rules.subscription import Subscription
 from tidegate.policies.rules.policy_set import PolicySet
 from tidegate.policies.rules.requirements import Requirements
 from tidegate.roots.rules.root import Engine, Root
@@ -80,7 +81,7 @@ class LoadedConfiguration:
     logs, ``clone`` says what runners clone, ``freezes`` are times in which nothing is applied, ``aws`` is the account
     of roots whose stacks and own sections leave it open, as are ``google`` and ``azure``, and ``runner`` what these ask
     of runners. ``config_updates`` is None for what is no config repository. ``clusters`` are roots as well, which are
-    declared whether or not root modules are to be discovered.
+    declared whether or not root modules are to be discovered. ``notifications`` say who is told of what.
     """
 
     engine: Engine
@@ -116,6 +117,7 @@ class LoadedConfiguration:
     azure: CloudText | None = None
     config_updates: ConfigUpdates | None = None
     clusters: tuple[DeclaredRoot, ...] = ()
+    notifications: tuple[Subscription, ...] = ()
 
     @property
     def declared(self) -> tuple[DeclaredRoot, ...]:

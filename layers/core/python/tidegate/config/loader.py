@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -14,6 +14,7 @@ from tidegate.config.loaded import DeclaredRoot, LoadedConfiguration, Misleading
 from tidegate.config.misleading import misleading
 from tidegate.config.model.file import FILE, SECTIONS, Configuration
 from tidegate.config.model.rights import CheckSection
+from tidegate.config.notification_sections import refused_destinations
 from tidegate.config.organization import Organization
 from tidegate.config.refusals import MOST_LISTED, refusals_of, repeated_names, unknown_stacks
 from tidegate.config.root_sections import Around as AroundRoots
@@ -109,7 +110,7 @@ def _loaded(
 ) -> LoadedConfiguration:
     rule = configuration.plan_review.rule(ReviewRule(organization.review))
     outside = around_roots(configuration, repository, rule)
-    sections, stacks, updates = _declared(document, configuration, outside, repository)
+    sections, stacks, updates = _declared(document, configuration, outside, repository, organization.destinations)
     wanted, rules = configuration.apply_requirements, configuration.apply_rules
     loaded = LoadedConfiguration(
         outside.engine,
@@ -146,19 +147,31 @@ def _loaded(
         freezes=tuple(
             each.declared(document.place(("freeze", number))[0]) for number, each in enumerate(configuration.freeze)
         ),
+        notifications=tuple(
+            each.declared(document.place(("notifications", number))[0])
+            for number, each in enumerate(configuration.notifications)
+        ),
     )
     return replace(loaded, warnings=misleading(document, loaded))
 
 
 def _declared(
-    document: Document, configuration: Configuration, outside: AroundRoots, repository: str
+    document: Document,
+    configuration: Configuration,
+    outside: AroundRoots,
+    repository: str,
+    known: Collection[str] | None,
 ) -> tuple[RootSections, tuple[DeclaredStack, ...], ConfigUpdates | None]:
-    """Return roots, stacks and config updates. Raise a group of all mistakes in them."""
+    """Return roots, stacks and config updates. Raise a group of all mistakes in them, and in notifications.
+
+    ``known`` are the destinations of the installation, None if they are not known here.
+    """
     sections, of_roots = root_sections(document, configuration, outside)
     stacks, of_stacks = declared_stacks(document, configuration.stacks)
     updates, of_updates = declared_updates(document, configuration.config_updates)
     of_clusters = [*islice(refused_clusters(document, configuration.clusters), MOST_LISTED)]
-    if mistakes := [*of_roots, *of_stacks, *of_updates, *of_clusters]:
+    of_notifications = refused_destinations(document, configuration.notifications, known)
+    if mistakes := [*of_roots, *of_stacks, *of_updates, *of_clusters, *islice(of_notifications, MOST_LISTED)]:
         raise ExceptionGroup("mistakes", mistakes)
     if updates and (of_both := crossed_waits(document, repository, updates.sets, [each.definition for each in stacks])):
         raise ExceptionGroup("mistakes", of_both)

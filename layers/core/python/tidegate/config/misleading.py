@@ -72,6 +72,8 @@ def _queries(loaded: LoadedConfiguration) -> Iterator[tuple[Path, TagQuery]]:
         yield ("policy_sets", held.name, "tag_query"), held.query
     for number, freeze in enumerate(loaded.freezes):
         yield ("freeze", number, "tag_query"), parse_tag_query(freeze.query)
+    for number, told in enumerate(loaded.notifications):
+        yield ("notifications", number, "tag_query"), parse_tag_query(told.query)
     for schedule in loaded.drift.schedules:
         yield ("drift", "schedules", schedule.name, "tag_query"), schedule.query
     if loaded.defaults.depends_on:

@@ -106,7 +106,8 @@ class Layered(Document):
 class Organization:
     """The organization's configuration. ``review`` is the review rule if neither file has one.
 
-    ``digest`` identifies the file. ``problem`` is why the organization's file is invalid: then no repository's is valid
+    ``digest`` identifies the file. ``destinations`` are the names of the installation's, None if they are not known.
+    ``problem`` is why the organization's file is invalid: then no repository's is valid
     either.
     """
 
@@ -116,6 +117,7 @@ class Organization:
     limits: Limits = field(default_factory=Limits)
     problem: InvalidConfiguration | None = None
     digest: str = ""
+    destinations: frozenset[str] | None = None
 
     @property
     def says_nothing(self) -> bool:

@@ -35,8 +35,8 @@ _SHAPE = frozenset(
         "when_modified",
     }
 )
-#: The organization's keys are the same for both files, and warnings decide nothing.
-_IGNORED = frozenset({"limits", "warnings"})
+#: The organization's keys are the same for both files; warnings decide nothing, and notifications grant nothing.
+_IGNORED = frozenset({"limits", "warnings", "notifications"})
 #: The keys of fields that are called otherwise.
 _KEYS = {
     "policies": "access_control",

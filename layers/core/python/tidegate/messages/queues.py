@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from tidegate.messages import Message, Timestamp
 
@@ -177,6 +177,63 @@ class GiveSlots(Queued):
     """Hands free concurrency slots to those that wait: the change queue, in its own group."""
 
     kind: Literal["give_slots"] = "give_slots"
+
+
+class DeploymentEvent(BaseModel):
+    """What notifications use of the event ``Deployment changed``."""
+
+    model_config = ConfigDict(frozen=True)
+
+    deployment: str
+    repository: str
+    state: str
+    changed_at: str
+
+
+class DeploymentChanged(Queued):
+    """An event of the bus: the notification queue, to which EventBridge sends it."""
+
+    kind: Literal["deployment_changed"] = "deployment_changed"
+    detail: DeploymentEvent
+
+
+class DriftedRoot(BaseModel):
+    """What notifications use of a root in the event ``Drift``."""
+
+    model_config = ConfigDict(frozen=True)
+
+    root: str
+    stack: str
+    state: str
+
+
+class DriftEvent(BaseModel):
+    """What notifications use of the event ``Drift``."""
+
+    model_config = ConfigDict(frozen=True)
+
+    repository: str
+    schedule: str
+    revision: str
+    branch: str
+    at: str
+    roots: tuple[DriftedRoot, ...]
+
+
+class DriftFound(Queued):
+    """An event of the bus: the notification queue, to which EventBridge sends it."""
+
+    kind: Literal["drift_found"] = "drift_found"
+    detail: DriftEvent
+
+
+class DeliverNotification(Queued):
+    """Tries a delivery, for the ``attempt``-th time (from 1): the notification queue."""
+
+    kind: Literal["deliver"] = "deliver"
+    repository: str
+    delivery: str
+    attempt: int = Field(ge=1)
 
 
 def kinds_of(message: type[Queued]) -> tuple[str, ...]:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tidegate.ports.forge import *
     from tidegate.ports.identity import *
     from tidegate.ports.jobs import *
+    from tidegate.ports.notifications import *
     from tidegate.ports.plan_slots import *
     from tidegate.ports.policies import *
     from tidegate.ports.pull_requests import *
@@ -54,6 +55,7 @@ _MODULES = {
     ),
     "identity": "PublicKeys TokenSigner",
     "jobs": "JobLogs Jobs LogChunk PlanRunners",
+    "notifications": "NotificationQueue Notifications Receivers",
     "plan_slots": "PlanSlots",
     "policies": "OrganizationPolicies PolicyEngine",
     "pull_requests": "PullRequests SpeculativePlans",

@@ -21,6 +21,7 @@ from tidegate.settings import (
     CiTokenSettings,
     ClusterSettings,
     ClusterWorkflowSettings,
+    DestinationNameSettings,
     DriftRunSettings,
     EventPublisherSettings,
     EventQueueSettings,
@@ -28,6 +29,7 @@ from tidegate.settings import (
     IdentitySettings,
     LinkSettings,
     MachineSettings,
+    NotificationSettings,
     OperatorSettings,
     PlanRunnerSettings,
     PlanSlotSettings,
@@ -51,6 +53,7 @@ if TYPE_CHECKING:
     from tidegate.deploys.rules.runner_size import RunnerOffer
     from tidegate.discovery.read_organization import OrganizationReader
     from tidegate.discovery.root_index import RootIndexes
+    from tidegate.notifications.rules.destination import Destination
     from tidegate.ports import (
         Accounts,
         Artifacts,
@@ -83,6 +86,8 @@ if TYPE_CHECKING:
         ForgeUrls,
         JobLogs,
         Jobs,
+        NotificationQueue,
+        Notifications,
         OrganizationFile,
         OrganizationPolicies,
         People,
@@ -95,6 +100,7 @@ if TYPE_CHECKING:
         PullRequestReader,
         PullRequests,
         QueueSnapshots,
+        Receivers,
         Redeliveries,
         Replays,
         RepositoryIndex,
@@ -549,6 +555,39 @@ class Ports:
         return AwsDriftEvents(self.client("events"), BusSettings.from_env(self.environ).bus)
 
     @cached_property
+    def notifications(self) -> Notifications:
+        from tidegate.notifications.adapters.store import DynamoNotifications
+
+        return DynamoNotifications(self._dynamodb, self._table)
+
+    @cached_property
+    def notification_queue(self) -> NotificationQueue:
+        from tidegate.notifications.adapters.queue import SqsNotificationQueue
+
+        return SqsNotificationQueue(self._sqs, NotificationSettings.from_env(self.environ).queue)
+
+    @cached_property
+    def destinations(self) -> Mapping[str, Destination]:
+        """The destinations of notifications, by their names."""
+        from tidegate.notifications.rules.destination import from_text
+
+        return from_text(NotificationSettings.from_env(self.environ).destinations)
+
+    @cached_property
+    def receivers(self) -> Receivers:
+        from tidegate.notifications.adapters.receivers import HttpReceivers
+        from tidegate.notifications.adapters.secrets import StoredSecrets
+
+        settings = NotificationSettings.from_env(self.environ)
+        secrets = StoredSecrets(self.client("secretsmanager"))
+        return HttpReceivers(
+            secrets.fields,
+            lambda: self.client("sns"),
+            lambda name: f"{settings.topics}{name}",
+            is_local=settings.is_local,
+        )
+
+    @cached_property
     def forge_deliveries(self) -> ForgeDeliveries:
         settings = ForgeSettings.from_env(self.environ)
         if settings.is_gitlab:
@@ -670,7 +709,9 @@ class Ports:
         """The organization's configuration, read again when it changes."""
         from tidegate.discovery.read_organization import OrganizationReader
 
-        return OrganizationReader(self.organization_file, ReviewSettings.from_env(self.environ).plan_review)
+        review = ReviewSettings.from_env(self.environ).plan_review
+        names = DestinationNameSettings.from_env(self.environ).names
+        return OrganizationReader(self.organization_file, review, names)
 
     @cached_property
     def root_indexes(self) -> RootIndexes:

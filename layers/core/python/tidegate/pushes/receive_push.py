@@ -41,6 +41,7 @@ from tidegate.discovery.texts.configuration_check import (
 )
 from tidegate.drift.align_drift import align_drift
 from tidegate.gates.freezes import keep_freezes
+from tidegate.notifications.keep_subscriptions import keep_subscriptions
 from tidegate.ports import (
     Delivery,
     DeliveryOutcome,
@@ -153,6 +154,7 @@ def _deployed(ports: Ports, push: Push, known: KnownRepository) -> DeliveryOutco
         return DeliveryOutcome(f"{error} Nothing is deployed. {shown}")
     keep_freezes(ports, known, discovery.configuration.freezes)
     ports.repository_index.keep_names(_names(push.repository, discovery))
+    keep_subscriptions(ports, known, discovery.configuration.notifications)
     enqueue_change(ports, deployments, AppliedBefore(ports).enqueue)
     left = _left_behind(ports, push, discovery)
     check_run = _check_run(push, discovery, left)

@@ -31,6 +31,7 @@ from tidegate.web.inbox_pages import InboxPages
 from tidegate.web.lock_pages import LockPages
 from tidegate.web.log_pages import LogPages
 from tidegate.web.nested import flattened_event
+from tidegate.web.notification_pages import NotificationPages
 from tidegate.web.openid import OpenId
 from tidegate.web.pages import Pages
 from tidegate.web.plan_pages import PlanPages
@@ -119,6 +120,7 @@ class WebApplication:
         LockPages(ports).add_to(self.app)
         PullRequestPages(ports, self._authorization, shapes, self._rendering).add_to(self.app)
         DriftPages(ports, self._authorization, shapes, self._rendering).add_to(self.app)
+        NotificationPages(ports, self._rendering).add_to(self.app)
         self._signing_in.add_to(self.app)
         OpenId(ports).add_to(self.app)
         self.app.get("/api/v1/openapi.json", include_in_schema=False, enable_validation=False)(self._description)

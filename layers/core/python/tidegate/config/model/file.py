@@ -15,6 +15,7 @@ from tidegate.config.model.clouds import Azure, Google
 from tidegate.config.model.clusters import MOST_CLUSTERS, ClusterSection
 from tidegate.config.model.config_updates import ConfigUpdatesSection
 from tidegate.config.model.freeze import FreezeSection
+from tidegate.config.model.notifications import MOST_SUBSCRIPTIONS, NotificationSection
 from tidegate.config.model.policies import MOST_SETS, PolicySetName, PolicySetSection
 from tidegate.config.model.pull_requests import PullRequestsSection
 from tidegate.config.model.rights import AccessSection, RequirementsSection
@@ -137,6 +138,11 @@ class Configuration(Section):
         tuple[FreezeSection, ...],
         BeforeValidator(as_list, json_schema_input_type=list[FreezeSection]),
         Field(max_length=100, description="Freeze windows, in which Tidegate applies nothing."),
+    ] = ()
+    notifications: Annotated[
+        tuple[NotificationSection, ...],
+        BeforeValidator(as_list, json_schema_input_type=list[NotificationSection]),
+        Field(max_length=MOST_SUBSCRIPTIONS, description="Who is told of what happens."),
     ] = ()
     drift: Annotated[DriftSection | None, _Empty, Field(description="Drift detection.")] = None
     clusters: Annotated[

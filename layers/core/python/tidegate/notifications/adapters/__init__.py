@@ -1,0 +1,1 @@
+"""The store of notifications, their queue, and calls to their receivers."""

@@ -1,0 +1,110 @@
+"""Receive events of the bus, and begin the deliveries to whoever is told of them.
+
+An event that arrives again begins nothing new. The deliveries are stored before they are queued.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tidegate.deploys.rules.freeze import frozen_tags
+from tidegate.messages.queues import DeploymentChanged, DriftFound
+from tidegate.notifications.rules.delivery import (
+    DeliveryState,
+    Placed,
+    first_of_window,
+    rest_of_window,
+    single,
+)
+from tidegate.notifications.rules.notice import KINDS, Notice, details, notice_of
+from tidegate.notifications.rules.subscription import NotificationKind, Subscription
+from tidegate.ports import Ports
+from tidegate.roots.rules.terms import Tagged
+from tidegate.rules.decide_again import deciding_again
+from tidegate.rules.errors import NotFound
+from tidegate.rules.timestamp import timestamp_from
+
+
+def receive_deployment(ports: Ports, message: DeploymentChanged) -> str:
+    """Tell of a deployment that changed its state. Return what became of the event."""
+    event = message.detail
+    kind = KINDS.get(event.state)
+    if kind is None or not ports.notifications.subscriptions(event.repository).listed:
+        return "Nobody is told of it."
+    try:
+        deployment = ports.deployments.get(event.deployment)
+    except NotFound:
+        return "The deployment does not exist."
+    if deployment.state.value != event.state:
+        return f"It is {deployment.state.value} by now."
+    notice = notice_of(deployment, kind, timestamp_from(event.changed_at))
+    return tell(ports, notice, [frozen_tags(deployment)])
+
+
+def receive_drift(ports: Ports, message: DriftFound) -> str:
+    """Tell of a drift schedule's run that found drift. Return what became of the event."""
+    event = message.detail
+    drifted = [each for each in event.roots if each.state == "drifted"]
+    if not drifted:
+        return "Nothing drifted."
+    lines = [f"{each.root} in {each.stack}" for each in drifted]
+    notice = Notice(
+        id=f"{event.repository}/drift/{event.schedule}/{event.at}",
+        kind=NotificationKind.DRIFT,
+        repository=event.repository,
+        at=timestamp_from(event.at),
+        subject=event.schedule,
+        group=f"{event.repository} drift {event.schedule}",
+        sha=event.revision,
+        branch=event.branch,
+        details=details(lines),
+    )
+    return tell(ports, notice, [_tags(each.root, each.stack) for each in drifted])
+
+
+def _tags(root: str, stack: str) -> Tagged:
+    return Tagged(".", frozenset({f"name:{root}", f"stack_name:{stack}"}))
+
+
+def tell(ports: Ports, notice: Notice, about: Iterable[Tagged]) -> str:
+    """Begin, or join, a delivery to each destination that is told of this. Return the destinations as a sentence."""
+    told = ports.notifications.subscriptions(notice.repository).of(notice.kind, about)
+    for each in told:
+        _begin(ports, notice, each)
+    names = ", ".join(each.destinations[0] for each in told)
+    return f"Told: {names}." if names else "Nobody is told of it."
+
+
+def _begin(ports: Ports, notice: Notice, subscription: Subscription) -> None:
+    destination = ports.destinations.get(subscription.destinations[0])
+    if not subscription.digest or destination is None or not destination.digests:
+        deciding_again(lambda: _keep(ports, notice, single(notice, subscription)))
+        return
+    if not deciding_again(lambda: _collected(ports, notice, subscription)):
+        _keep(ports, notice, single(notice, subscription))
+
+
+def _collected(ports: Ports, notice: Notice, subscription: Subscription) -> bool:
+    """Tell whether a delivery of the current window has the notice."""
+    now = ports.clock.now()
+    if _keep(ports, notice, first_of_window(notice, subscription, now)):
+        return True
+    return _keep(ports, notice, rest_of_window(notice, subscription, now))
+
+
+def _keep(ports: Ports, notice: Notice, placed: Placed) -> bool:
+    """Store and queue the delivery, or join it while it collects. Return False if it went without the notice."""
+    known = ports.notifications.delivery(notice.repository, placed.delivery.id)
+    if known is None:
+        ports.notifications.save(placed.delivery)
+    elif not known.has(notice):
+        if known.state is not DeliveryState.COLLECTING:
+            return False
+        ports.notifications.save(known.joined(notice))
+        return True
+    elif known.is_done:
+        return True
+    # Also for a known one: its function may have died before it queued it.
+    attempt = known.attempts + 1 if known else 1
+    ports.notification_queue.deliver(notice.repository, placed.delivery.id, attempt, placed.seconds)
+    return True

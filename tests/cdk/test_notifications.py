@@ -1,0 +1,100 @@
+"""What the template promises about notifications: nothing without destinations, and few rights with some."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.cdk.context import Given
+from tidegate_cdk.destinations import read_destinations
+from tidegate_cdk.permissions import permissions
+from tidegate_cdk.runner_settings import InvalidContext
+from tidegate_cdk.settings import read_settings
+
+HOOK = {"kind": "webhook", "url": "https://hooks.example/x", "secret": "notify/hooks"}
+
+
+def resources(template, kind):
+    return {name: each["Properties"] for name, each in template["Resources"].items() if each["Type"] == kind}
+
+
+def queue_of(template):
+    [name] = [name for name in resources(template, "AWS::SQS::Queue") if "Notification" in name]
+    return name
+
+
+def test_without_destinations_nothing_polls_a_queue_and_no_rule_sends_to_one(template):
+    assert not [name for name in template["Resources"] if "Notif" in name]
+
+
+def test_events_that_people_may_be_told_of_reach_the_queue_with_the_kind_of_their_message(other):
+    rules = {
+        rule["EventPattern"]["detail-type"][0]: rule
+        for rule in resources(other, "AWS::Events::Rule").values()
+        if "EventBusName" in rule and "InputTransformer" in rule["Targets"][0]
+    }
+    assert rules["Drift"]["EventPattern"]["detail"] == {"drifted": [{"numeric": [">", 0]}]}
+    assert "awaiting_review" in rules["Deployment changed"]["EventPattern"]["detail"]["state"]
+    for detail_type, kind in (("Drift", "drift_found"), ("Deployment changed", "deployment_changed")):
+        [target] = rules[detail_type]["Targets"]
+        template = target["InputTransformer"]["InputTemplate"]
+        [(name, path)] = target["InputTransformer"]["InputPathsMap"].items()
+        assert (template, path) == (f'{{"kind":"{kind}","detail":<{name}>}}', "$.detail")
+        assert target["Arn"] == {"Fn::GetAtt": [queue_of(other), "Arn"]}
+        assert target["DeadLetterConfig"]
+
+
+def test_eventbridge_may_send_to_the_queue(other):
+    """Its policy decides: a rule has no role."""
+    [policy] = [
+        each["PolicyDocument"]["Statement"]
+        for each in resources(other, "AWS::SQS::QueuePolicy").values()
+        if {"Ref": queue_of(other)} in each["Queues"]
+    ]
+    allowed = [each for each in policy if each.get("Principal") == {"Service": "events.amazonaws.com"}]
+    assert {action for each in allowed for action in each["Action"]} >= {"sqs:SendMessage"}
+
+
+def test_the_function_reads_the_secrets_of_destinations_alone_and_publishes_to_their_topics(other):
+    mine = [each for each in permissions(other) if each.role == "FunctionsStepsFunctionRole" and each.effect == "Allow"]
+    secrets = {name for each in mine if "secretsmanager:GetSecretValue" in each.actions for name in each.resources}
+    assert {name.rpartition("secret:")[2] for name in secrets} == {"notify/hooks-??????", "notify/slack-??????"}
+    published = {name for each in mine if "sns:Publish" in each.actions for name in each.resources}
+    assert len(published) == 2  # The audit topic, and the one of owners.
+    reads = {name for each in mine if "s3:GetObject" in each.actions for name in each.resources if ".txt" in name}
+    assert reads
+    assert all("/plans/" in name and name.endswith("plan.txt") for name in reads)
+
+
+def test_an_email_destination_is_a_topic_with_that_subscriber_alone(other):
+    subscribed = [each for each in resources(other, "AWS::SNS::Subscription").values() if each["Protocol"] == "email"]
+    assert sorted(each["Endpoint"] for each in subscribed) == ["operators@example.com", "owners@example.com"]
+
+
+def test_functions_that_read_files_of_repositories_know_the_names_and_no_more(other):
+    functions = resources(other, "AWS::Lambda::Function")
+    variables = {name: each.get("Environment", {}).get("Variables", {}) for name, each in functions.items()}
+    listed = {name for name, each in variables.items() if "TIDEGATE_DESTINATIONS" in each}
+    assert len(listed) == 1
+    assert {each.get("TIDEGATE_DESTINATION_NAMES") for each in variables.values()} == {None, "hooks,deploys,owners"}
+    for each in variables.values():
+        assert len(json.dumps(each)) < 4096
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ["hooks"],
+        {"hooks": "https://hooks.example/x"},
+        {"hooks": {"kind": "webhook"}},
+        {f"hook-{number}": HOOK for number in range(30)},
+    ],
+)
+def test_destinations_that_cannot_be_used_are_refused_at_synth(given):
+    with pytest.raises(InvalidContext, match="destinations"):
+        read_destinations(Given(destinations=given))
+
+
+def test_an_installation_has_no_destinations_by_default():
+    assert read_settings(Given()).destinations == ()

@@ -1,0 +1,64 @@
+"""Notifications, in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from tidegate.notifications.rules.delivery import NotificationDelivery
+from tidegate.notifications.rules.destination import Destination
+from tidegate.notifications.rules.outgoing import NotDelivered, Outgoing
+from tidegate.notifications.rules.subscription import Subscriptions
+from tidegate.rules.errors import Conflict
+
+
+class MemoryNotifications:
+    """The port ``Notifications``."""
+
+    def __init__(self) -> None:
+        self._subscriptions: dict[str, Subscriptions] = {}
+        self._deliveries: dict[tuple[str, str], NotificationDelivery] = {}
+
+    def subscriptions(self, repository: str) -> Subscriptions:
+        return self._subscriptions.get(repository, Subscriptions(repository))
+
+    def keep_subscriptions(self, subscriptions: Subscriptions) -> None:
+        self._subscriptions[subscriptions.repository] = subscriptions
+
+    def delivery(self, repository: str, identifier: str) -> NotificationDelivery | None:
+        return self._deliveries.get((repository, identifier))
+
+    def save(self, delivery: NotificationDelivery) -> NotificationDelivery:
+        known = self.delivery(delivery.repository, delivery.id)
+        if delivery.version != (known.version if known else 0):
+            raise Conflict(f"the notification {delivery.id}")
+        saved = replace(delivery, version=delivery.version + 1)
+        self._deliveries[delivery.repository, delivery.id] = saved
+        return saved
+
+    def deliveries(self, repository: str, limit: int) -> Sequence[NotificationDelivery]:
+        found = [each for (of, _), each in self._deliveries.items() if of == repository]
+        return sorted(found, key=lambda each: each.id, reverse=True)[:limit]
+
+
+@dataclass
+class MemoryNotificationQueue:
+    """The port ``NotificationQueue``: what was queued, in its order."""
+
+    sent: list[tuple[str, str, int, int]] = field(default_factory=list)
+
+    def deliver(self, repository: str, delivery: str, attempt: int, seconds: int = 0) -> None:
+        self.sent.append((repository, delivery, attempt, seconds))
+
+
+@dataclass
+class MemoryReceivers:
+    """The port ``Receivers``: what arrived. Those in ``failing`` fail, with the seconds that they ask to wait."""
+
+    arrived: list[tuple[str, Outgoing]] = field(default_factory=list)
+    failing: Mapping[str, int | None] = field(default_factory=dict)
+
+    def send(self, destination: Destination, message: Outgoing) -> None:
+        if destination.name in self.failing:
+            raise NotDelivered(destination.name, "HTTP status 503", self.failing[destination.name])
+        self.arrived.append((destination.name, message))

@@ -1,0 +1,59 @@
+"""The key ``notifications``: who is told of what, by destinations that the installation declares."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.configuration import REPOSITORY, load
+from tidegate.config.loader import examine_configuration
+from tidegate.config.organization import Organization
+from tidegate.notifications.rules.subscription import NotificationKind, Subscription
+from tidegate.rules.errors import InvalidConfiguration
+
+TOLD = "notifications: [{destinations: [deploys], on: [failed, drift], tag_query: prod, digest: 5m, plan: true}]\n"
+
+
+def test_a_file_says_who_is_told_of_what():
+    [one] = load(TOLD).notifications
+    kinds = (NotificationKind.FAILED, NotificationKind.DRIFT)
+    assert one == Subscription(("deploys",), kinds, "prod", 300, plan=True)
+    [other] = load("notifications: [{destinations: [a, b], on: [applied]}]\n").notifications
+    assert (other.query, other.digest, other.plan) == ("", 60, False)
+    [off] = load("notifications: [{destinations: [a], on: [applied], digest: off}]\n").notifications
+    assert off.digest == 0
+    assert load("notifications: []\n").notifications == ()
+
+
+@pytest.mark.parametrize(
+    ("section", "problem"),
+    [
+        ("{on: [applied]}", "destinations"),
+        ("{destinations: [a]}", "on"),
+        ("{destinations: [], on: [applied]}", "at least 1"),
+        ("{destinations: [a], on: [aplied]}", "applied"),
+        ("{destinations: [a], on: applied}", "list"),
+        ("{destinations: [a], on: [applied], digest: 16m}", "too long"),
+        ("{destinations: [a], on: [applied], digest: soon}", "not a duration"),
+        ("{destinations: [a], on: [applied], tag_query: 'branch:release'}", "branch tag"),
+        ("{destinations: [a], on: [applied], url: 'https://example.com'}", "url"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(section, problem):
+    with pytest.raises(InvalidConfiguration, match=problem):
+        load(f"notifications: [{section}]\n")
+
+
+def test_an_unknown_destination_is_refused_with_its_place_and_the_nearest_one():
+    around = replace(Organization(), destinations=frozenset({"deploys", "owners"}))
+    text = "version: 1\nnotifications:\n  - {destinations: [owners, deploy], on: [failed]}\n"
+    [refusal] = examine_configuration(text.encode(), REPOSITORY, around)
+    assert (refusal.line, refusal.problem) == (3, "unknown destination 'deploy'")
+    assert "Did you mean 'deploys'?" in str(refusal)
+    [alone] = examine_configuration(TOLD.encode(), REPOSITORY, replace(around, destinations=frozenset()))
+    assert "none" in alone.allowed
+
+
+def test_where_the_installation_is_not_known_any_name_is_accepted():
+    assert load(TOLD).notifications
