@@ -22,7 +22,7 @@ def kinds(receiver, project):
     return [json.loads(each.body)["data"]["kind"] for _, each in receiver.about("/hooks", project.name)]
 
 
-def test_destinations_are_told_within_a_second_that_a_review_waits_and_that_a_root_is_applied(project, receiver):
+def test_destinations_are_told_that_a_review_waits_and_that_a_root_is_applied(project, receiver):
     sha = project.push({"app": thing("one")}, **{"tidegate.yaml": TOLD})
     project.reviewed(sha, "app")
     [(_, request)] = eventually(lambda: receiver.about("/hooks", project.name), what="the webhook")
@@ -34,7 +34,7 @@ def test_destinations_are_told_within_a_second_that_a_review_waits_and_that_a_ro
     for path in ("/slack/chat.postMessage", "/teams"):
         assert eventually(lambda path=path: receiver.about(path, project.name), what=path)
 
-    project.confirmed(sha, "app")
+    project.approved(sha, "app")
     project.ended(sha, "app")
     eventually(lambda: kinds(receiver, project) == ["review-waits", "applied"], what="applied")
 
