@@ -12,6 +12,7 @@ from rich.text import Text
 
 from tidegate.deploys.rules.left_behind import stays
 from tidegate.deploys.rules.needs import Need, needs, runs
+from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.texts.advice import REPLACED_SENTENCE, advice
 from tidegate.plans.rules.counts import counts, each_count
 from tidegate.vcs.rules.forge_terms import terms_of
@@ -186,7 +187,8 @@ def _failure(last: DeploymentBrief) -> Iterator[RenderableType]:
     yield Text()
     yield Text.assemble(screen.text(last.root, "bold"), ": ", screen.state(last.state))
     yield from indented(last.reason.partition("\n")[0])
-    yield from indented(advice(last.state, last.error))
+    is_head = last.trigger is Trigger.MANUAL and last.pull_request is not None
+    yield from indented(advice(last.state, last.error, command="the same command" if is_head else ""))
     yield command(f"tidegate status {last.id}")
 
 

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ET
+from datetime import timedelta
 
 import pytest
 
-from tests.builders import NOW, REPOSITORY, amended, any_plan, deployment_in
+from tests.builders import NOW, REPOSITORY, amended, any_plan, any_root, deployment_in
 from tests.instants import utc
 from tidegate.changes.rules.waits import Waits
 from tidegate.deploys.rules.freeze import Freeze, Hold, missing
 from tidegate.deploys.rules.gate import GateAnswer
+from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.state import State
 from tidegate.deploys.rules.waiting import Approval, Override
 from tidegate.rules.decision import Decision
 from tidegate.rules.timestamp import timestamp_text
+from tidegate.vcs.rules.headline import Headline
 
 
 @pytest.fixture
@@ -262,3 +265,28 @@ def test_names_of_stacks_are_text_on_the_page(wires, browser):
         amended(deployment_in(State.GATED, 2, stack="prod", waits=Waits(apply_after=(hostile,))), plan=any_plan()),
     )
     assert "<b>x" not in browser.get("/changes/c-1").body
+
+
+def test_a_retried_member_does_not_rename_its_change(wires, browser):
+    first, second = deployment_in(State.PLAN_FAILED, 1), deployment_in(State.APPLIED, 2)
+    again = amended(first, trigger=Trigger.RERUN, requested_by="operator", root=any_root(name="app"), rerun_of="first")
+    wires.changed(again, amended(second, requested_by="developer"))
+    page = browser.get("/changes/c-1").text
+    assert "merge by developer" in page
+    assert "rerun by operator" not in page
+
+
+def test_a_manual_deploy_is_told_from_the_merge_of_the_same_pull_request(wires, browser):
+    told = Headline("Grow", "developer", "", 7, "Grow it")
+    for day, (change, trigger) in enumerate((("c-1", Trigger.MERGE), ("c-2", Trigger.MANUAL))):
+        known = {"headline": told, "trigger": trigger, "requested_at": NOW + timedelta(days=day)}
+        of = [amended(deployment_in(State.APPLIED, number), id=f"{change}-{number}", **known) for number in (1, 2)]
+        wires.changed(*of, change=change)
+    assert "manual deploy of" not in browser.get("/changes/c-1").text
+    assert "manual deploy of" in browser.get("/changes/c-2").text
+    assert browser.get(f"/repositories/{REPOSITORY}/deployments").text.count("manual deploy of") == 1
+
+
+def test_a_link_cannot_claim_a_stop(change, browser):
+    for done in ("stopped", "continued"):
+        assert 'class="notice"' not in browser.get(f"/changes/c-1?done={done}").body

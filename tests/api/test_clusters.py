@@ -10,9 +10,10 @@ import pytest
 
 from tests.api.calls import failed_cluster
 from tests.api.scenario import Client
-from tests.builders import REPOSITORY
+from tests.builders import REPOSITORY, any_root, deployment_in
 from tests.unit.clusters.cluster_scenario import ClusterScenario
 from tidegate.deploys.rules.job import log_key
+from tidegate.deploys.rules.state import State
 from tidegate.ports import LogChunk
 from tidegate.rules.access import Access
 from tidegate.web.cluster_pages import duration
@@ -173,6 +174,8 @@ def test_a_failed_workflow_is_resumed_on_its_page(wires, cluster, browser):
     answer = form(browser, f"{PAGE}/resume")
     assert (answer.status, answer.headers["location"]) == (303, f"{PAGE}?done=resume")
     assert len(wires.events.sent) == 1
+    assert 'class="notice"' not in browser.get(f"{PAGE}?done=resume").body
+    wires.queues.enqueue(deployment_in(State.QUEUED, 9, root=any_root(name="fleet")))
     assert "A new deployment is requested" in browser.get(f"{PAGE}?done=resume").text
 
 
@@ -183,6 +186,11 @@ def test_a_workflow_is_given_up_on_its_page_once_that_is_confirmed_with_a_reason
     assert form(browser, f"{PAGE}/release", reason="It is hopeless.", confirm="yes").status == 303
     assert len(wires.cluster_workflows.errors) == 1
     assert "Being released" in browser.get(PAGE).text
+    assert "The next one starts over." in browser.get(f"{PAGE}?done=release").text
+
+
+def test_a_link_cannot_claim_a_release(cluster, browser):
+    assert 'class="notice"' not in browser.get(f"{PAGE}?done=release").body
 
 
 def test_a_form_of_another_page_operates_nothing(wires, cluster, browser):

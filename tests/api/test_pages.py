@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from dataclasses import replace
 
 import pytest
@@ -195,6 +196,17 @@ def test_a_link_cannot_claim_a_lock(wires, browser):
     wires.deployed()
     for path in (f"{QUEUE}&done=locked", f"/repositories/{REPOSITORY}?done=locked"):
         assert 'class="notice"' not in browser.get(path).body
+
+
+def test_the_title_of_a_queue_follows_its_state(wires, browser):
+    def title():
+        return re.search("<title>(.*?)</title>", browser.get(QUEUE).body)[1]
+
+    wires.deployed()
+    assert title() == "Queue of network · Idle, 1 waiting · Tidegate"
+    head, _ = wires.queues.read(any_queue())
+    wires.queues.commit(head, replace(head, lock=any_lock()))
+    assert title() == "Queue of network · Idle, 1 waiting, locked · Tidegate"
 
 
 @pytest.mark.parametrize("state", [State.APPLY_FAILED, State.OUTCOME_UNKNOWN])

@@ -434,3 +434,10 @@ def test_a_check_run_begins_with_what_the_change_is():
     summary = shown(State.PLANNING, headline=told).summary
     assert summary.startswith("**Grow \\*all\\* @\u200beverybody** (#7) by `developer` on `main`")
     assert shown(State.PLANNING, headline=Headline("Grow it")).summary.startswith("**Grow it** on `main`")
+
+
+def test_a_manual_deployment_says_before_it_starts_that_it_locks_its_queue():
+    told = "It locks the queue of this root"
+    assert told in shown(State.QUEUED, trigger=Trigger.MANUAL).summary
+    assert told not in shown(State.QUEUED, trigger=Trigger.MANUAL, resumes=True).summary
+    assert told not in shown(State.QUEUED).summary

@@ -181,6 +181,11 @@ def test_named_roots_that_exist_are_not_deployed_while_something_is_missing(scen
     assert scenario.names == []
 
 
+def test_who_forces_a_deployment_is_told_that_it_locks(scenario):
+    scenario.comment("tidegate deploy --force")
+    assert "It locks the queues of these roots" in scenario.reply
+
+
 def test_what_is_fulfilled_is_not_asked_for_again(scenario):
     scenario.file(MAIN, STRICT)
     scenario.approve("reviewer")

@@ -6,10 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from tests.builders import deployment_in
+from tests.builders import amended, deployment_in
 from tidegate.deploys.rules.policy_status import POLICIES_REFUSED
+from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.state import State
 from tidegate.deploys.texts.advice import advice, advice_on
+from tidegate.deploys.texts.presentation import View
+from tidegate.deploys.texts.states import presentation_of
 
 FAILED = {State.PLAN_FAILED, State.APPLY_FAILED, State.ENGINE_FAULT}
 
@@ -32,3 +35,23 @@ def test_nothing_is_to_be_done_once_a_newer_revision_brought_it():
     failed = deployment_in(State.PLAN_FAILED)
     assert advice_on(failed) == advice(State.PLAN_FAILED, "")
     assert advice_on(replace(failed, lineage=replace(failed.lineage, contained_by="newer"))) == ""
+
+
+HEAD = {"trigger": Trigger.MANUAL, "pull_request": 5}
+
+
+@pytest.mark.parametrize("state", sorted(FAILED))
+@pytest.mark.parametrize(("base", "command"), [("", "`tidegate deploy`"), ("b" * 40, "`tidegate apply`")])
+def test_the_head_of_a_pull_request_is_deployed_again_by_its_command_only(state, base, command):
+    told = advice_on(amended(deployment_in(state), base_sha=base, **HEAD), "this check")
+    assert f"omment {command} again" in told
+    assert "re-run" not in told.lower()
+    assert "merge" not in told
+
+
+@pytest.mark.parametrize("state", [State.REVIEW_EXPIRED, State.GATE_EXPIRED, State.CANCELLED])
+def test_what_ended_without_an_apply_names_what_repeats_it(state):
+    merged, head = deployment_in(state), amended(deployment_in(state), **HEAD)
+    for one, expected in ((merged, "Re-run this check"), (head, "Comment `tidegate deploy` again")):
+        assert expected in " ".join(presentation_of(one, View()).paragraphs)
+    assert "Re-run" not in " ".join(presentation_of(head, View()).paragraphs)

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from tests.builders import NOW, any_deployment, any_job, deployment_in
+from tests.builders import NOW, amended, any_deployment, any_job, deployment_in
+from tidegate.changes.rules.waits import Waits
 from tidegate.deploys.rules.job import JobKind, job_id, log_key, plan_prefix
 from tidegate.deploys.rules.state import State, ends_without_result, is_final, may_follow, moves_baseline, where_it_is
 from tidegate.deploys.rules.timeline import Step
@@ -84,3 +87,24 @@ def test_a_sentence_says_where_a_deployment_is_or_how_it_ended(state):
     words = where_it_is(state)
     assert words.startswith("has ended (" if is_final(state) else "is ")
     assert "_" not in words
+
+
+def steps(*states):
+    return tuple(Step(state, NOW) for state in states)
+
+
+@pytest.mark.parametrize(
+    ("job", "waits", "went", "shown"),
+    [
+        (None, Waits(plan_after=("dev",)), "queued planning gated blocked rejected", "queued gated blocked rejected"),
+        ("plan-1", Waits(plan_after=("dev",)), "queued planning gated planning", "queued gated planning"),
+        ("plan-1", Waits(apply_after=("dev",)), "queued planning gated planning", "queued planning gated planning"),
+        (None, Waits(), "queued planning cancelled", "queued cancelled"),
+        (None, Waits(), "queued planning", "queued planning"),
+        (None, Waits(), "", ""),
+    ],
+)
+def test_the_timeline_tells_of_no_plan_that_never_began(job, waits, went, shown):
+    one = amended(any_deployment(), waits=waits)
+    one = replace(one, history=steps(*map(State, went.split())), planned=replace(one.planned, job=job))
+    assert " ".join(step.state for step in one.timeline) == shown

@@ -209,14 +209,15 @@ def test_a_comment_of_ours_that_somebody_edited_is_no_stacks_any_more(marker):
     assert scenario.texts[0].endswith("mine")
 
 
-def test_a_notice_stands_in_the_comments_that_there_are():
+def test_a_notice_stands_in_the_oldest_comment_and_the_others_point_to_it():
     scenario = Scenario(planned("a", stack="dev"), planned("b", stack="prod"))
     scenario.publish()
     spec = scenario.push(9)
     scenario.discovered(spec=spec, notice="The file cannot be used.")
     scenario.publish(spec.revision)
-    assert len(scenario.texts) == 2
-    assert all("The file cannot be used" in text for text in scenario.texts)
+    first, second = scenario.texts
+    assert "The file cannot be used" in first
+    assert "is not planned.**\n\nTidegate's oldest comment" in second
 
 
 def test_a_comment_that_holds_a_notice_says_when_nothing_would_change():
@@ -307,6 +308,26 @@ def test_a_merge_conflict_is_one_comment_that_says_so_and_what_to_do():
     assert scenario.check("tidegate/plan").title == "Conflicts with main"
     verdict = scenario.record.verdict
     assert (verdict.kind, verdict.title) == (VerdictKind.CONFLICT, "Conflicts with main")
+
+
+def test_of_several_comments_one_tells_of_a_merge_conflict():
+    scenario = Scenario(*(planned("db", stack=stack) for stack in ("dev", "prod", "test")))
+    scenario.publish()
+    why, spec = {"reason": "Both change a.tf.", "conflict": True}, scenario.push(9)
+    layers = [in_state("cache", LayerState.FAILED, stack=stack, **why) for stack in ("dev", "prod", "test")]
+    scenario.discovered(*layers, spec=spec)
+    scenario.publish(spec.revision)
+    assert ["Both change a" in text for text in scenario.texts] == [True, False, False]
+
+
+def test_a_policy_set_is_not_blamed_where_there_was_no_plan():
+    scenario = Scenario(in_state("db", LayerState.FAILED, reason="No.", policy_sets=(PolicySetStatus("security"),)))
+    scenario.publish()
+    whole = scenario.check("tidegate/plan")
+    assert (whole.title, whole.conclusion) == ("1 failed", Conclusion.FAILURE)
+    assert "policy set" not in whole.summary
+    assert scenario.check("tidegate/policy: security").conclusion is Conclusion.FAILURE
+    assert "policy set" not in scenario.texts[0].lower()
 
 
 def test_what_tidegate_fails_on_hides_a_merge_conflict():

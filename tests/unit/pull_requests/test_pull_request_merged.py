@@ -31,7 +31,7 @@ def root(name, state=None, **fields):
 def test_what_is_applied_is_counted_and_what_failed_comes_first_with_its_last_lines():
     failed = root("db", State.APPLY_FAILED, reason="The apply failed", last_lines="Error: no such bucket\n")
     text = render_merged([root("app", State.APPLIED), failed, root("web")], PAGE)
-    assert text.startswith(f"{MERGED}\n\n**1 of 3 roots deployed**, 1 failed or blocked.")
+    assert text.startswith(f"{MERGED}\n\n**1 of 3 roots deployed**, 1 failed.")
     rows = [line for line in text.splitlines() if line.startswith("| `")]
     assert rows == [
         "| `db` | [**apply failed**](https://tidegate.example/deployments/db): The apply failed |",
@@ -40,6 +40,12 @@ def test_what_is_applied_is_counted_and_what_failed_comes_first_with_its_last_li
     ]
     assert "Error: no such bucket" in text
     assert text.endswith(f"[All its deployments]({PAGE})")
+
+
+def test_what_is_blocked_is_not_counted_as_failed():
+    text = render_merged([root("db", State.APPLY_FAILED), root("app", State.BLOCKED), root("web", State.BLOCKED)], PAGE)
+    assert "**0 of 3 roots deployed**, 1 failed, 2 blocked." in text
+    assert "**0 of 1 root deployed**, 1 blocked." in render_merged([root("app", State.BLOCKED)], PAGE)
 
 
 @pytest.mark.parametrize(

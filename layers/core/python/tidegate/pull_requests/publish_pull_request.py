@@ -47,6 +47,8 @@ from tidegate.rules.decide_again import deciding_again
 from tidegate.rules.errors import ForgeRefused, NotFound
 from tidegate.vcs.rules.pull_request import PullRequestSpec
 
+#: What the other comments say if the oldest one says why nothing is planned.
+_ELSEWHERE = "Tidegate's oldest comment here says why."
 #: The key of a comment written before any stack was known: the first stack takes it over.
 NO_STACK = ""
 Outcome = Literal["shown", "overtaken"]
@@ -156,7 +158,7 @@ def _comments(
     policy_statuses: Sequence[Standing],
 ) -> Mapping[str, str]:
     """Return the text of each comment, by stack."""
-    commented = [stack for stack, _ in record.comments]
+    commented = [stack for stack, _ in sorted(record.comments, key=lambda each: each[1])]
     # Outsiders may push to forks as often as they like: the same text for each commit is written once.
     sha = "" if record.spec.from_fork else record.spec.head_sha
     notice = record.notice or (f"Internal error: {fault}" if fault else "")
@@ -164,7 +166,11 @@ def _comments(
     if why or (notice and not layers):
         notice = "\n".join(filter(None, (why, notice)))
         page = pull_request_page(ports, record.spec)
-        return {stack: render_notice(stack, sha, notice, page) for stack in commented or [NO_STACK]}
+        first, *others = commented or [NO_STACK]
+        return {
+            first: render_notice(first, sha, notice, page),
+            **{stack: render_notice(stack, sha, _ELSEWHERE, page) for stack in others},
+        }
     stacks = stacks_of(layers)
     gone = [stack for stack in commented if stack not in stacks and (stack != NO_STACK or not stacks)]
     ahead = _ahead(ports, record, layers)

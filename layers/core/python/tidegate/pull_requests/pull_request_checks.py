@@ -114,7 +114,7 @@ def _all(
     unwritten: str = "",
 ) -> Iterable[CheckRun]:
     policy_statuses = get_policy_statuses(ports, record, layers) if known is None else known
-    blocking = [each.policy_set.name for each in policy_statuses if each.blocks]
+    blocking = [each.policy_set.name for each in policy_statuses if each.blocks and not each.has_nothing_to_judge]
     views = [plan_row(ports, each) for each in layers]
     page = pull_request_page(ports, record.spec)
     yield render_whole(record, views, page, blocking, fault, unwritten=unwritten)

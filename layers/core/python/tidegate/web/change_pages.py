@@ -8,7 +8,7 @@ from urllib.parse import quote
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 
 from tidegate.deploys.rules.gate import GateAnswer
-from tidegate.deploys.rules.overview import awaited, is_done, needed, overview
+from tidegate.deploys.rules.overview import awaited, is_done, naming, needed, overview
 from tidegate.deploys.rules.requirements_gate import MAXIMUM_REASON
 from tidegate.deploys.rules.state import State, is_final
 from tidegate.gates.decide_gate import decide_gate
@@ -17,6 +17,7 @@ from tidegate.gates.stop_wave import continue_wave, stop_wave
 from tidegate.ports import Ports
 from tidegate.rules.access import Action
 from tidegate.web.authorization import Access, Authorization
+from tidegate.web.notices import change_notice
 from tidegate.web.picture import picture
 from tidegate.web.plan_pages import inline_plans
 from tidegate.web.refusals import Hidden, InvalidRequest, ensure_done
@@ -29,10 +30,6 @@ _DONE = {
     GateAnswer.REJECT: "gate-rejected",
     GateAnswer.APPROVE: "approved-here",
     GateAnswer.OVERRIDE: "overridden",
-}
-_NOTICES = {
-    "stopped": "You stopped the stack. What has not begun is being rejected.",
-    "continued": "You let the stack continue. An audit message was sent.",
 }
 
 
@@ -53,12 +50,12 @@ class ChangePages:
 
     def _page(self, app: APIGatewayHttpResolver, change: str) -> Response[str]:
         view = get_change(self._ports, change)
-        stacks, one = overview(view.deployments), view.deployments[0]
+        stacks, one = overview(view.deployments), naming(view.deployments)
         access = app.context["access"]
         return self._rendering.show(
             app,
             "change.html",
-            notice=_NOTICES.get(app.context["fields"].get("done", ""), ""),
+            notice=change_notice(view, app.context["fields"].get("done", ""), access.login),
             change=change,
             waves=view.waves,
             may_stop=self._stoppable(access, view),

@@ -13,9 +13,11 @@ from tidegate.clusters.rules.audit import ClusterOperation, OperatedCluster
 from tidegate.clusters.rules.overview import ClusterState, PartState
 from tidegate.ports import Ports
 from tidegate.requests.resume_cluster import resume_cluster
+from tidegate.roots.rules.root import queue_id
 from tidegate.rules.decision import Decision
 from tidegate.web.authorization import Access, Authorization
 from tidegate.web.nested import in_path
+from tidegate.web.notices import cluster_notice
 from tidegate.web.refusals import InvalidRequest, ensure_done
 from tidegate.web.rendering import Rendering, see_other
 from tidegate.web.shapes import Shapes
@@ -32,11 +34,6 @@ CLUSTER_STATES: dict[ClusterState, tuple[str, str]] = {
 }
 #: States in which a page changes by itself.
 _MOVING = frozenset({ClusterState.WORKING, ClusterState.RELEASING})
-#: What the page says about what was just done.
-_NOTICES = {
-    "resume": "A new deployment is requested. It resumes where the workflow failed.",
-    "release": "What the workflow holds is being given back. The next one starts over.",
-}
 _MINUTE, _HOUR = 60, 3600
 
 
@@ -56,6 +53,13 @@ class ClusterPages:
         app.post(f"{one}/resume", **hidden)(lambda **_: self._resume(app))
         app.post(f"{one}/release", **hidden)(lambda **_: self._release(app))
 
+    def _notice(self, view: ClusterView, done: str) -> str:
+        """Return what became of an action on a cluster; its queue is read only after a resume."""
+        if done != "resume":
+            return cluster_notice(view, done, is_queued=False)
+        head, _ = self._ports.queues.read(queue_id(view.record.repository, view.record.name))
+        return cluster_notice(view, done, is_queued=bool(head.in_flight or head.length))
+
     def _list(self, app: APIGatewayHttpResolver) -> Response[str]:
         repository = _access(app).repository
         return self._rendering.show(
@@ -72,7 +76,7 @@ class ClusterPages:
         return self._rendering.show(
             app,
             "cluster.html",
-            notice=_NOTICES.get(app.context["fields"].get("done", ""), ""),
+            notice=self._notice(view, app.context["fields"].get("done", "")),
             repository=access.repository,
             view=view,
             run=view.record.run,

@@ -21,17 +21,12 @@ from tidegate.rules.permission import Permission
 from tidegate.web.api import described
 from tidegate.web.authorization import Authorization
 from tidegate.web.drift_models import DriftList, Looking, drift_schedule
+from tidegate.web.notices import drift_notice
 from tidegate.web.readable import readable
 from tidegate.web.refusals import UnknownSchedule, ensure_done
 from tidegate.web.rendering import Rendering, address, see_other
 from tidegate.web.request_models import RepositoryName, ScheduleName
 from tidegate.web.shapes import Shapes
-
-#: What the page says about what was just done.
-_NOTICES = {
-    "looking": "Drift detection started. This page will show the results.",
-    "looks-already": "Drift detection was already running.",
-}
 
 
 class DriftPages:
@@ -95,7 +90,7 @@ class DriftPages:
         return self._rendering.show(
             app,
             "drift.html",
-            notice=_NOTICES.get(app.context["fields"].get("done", ""), ""),
+            notice=drift_notice(found, app.context["fields"].get("done", "")),
             schedules=found,
             repository=app.context["access"].repository,
             unchecked=unchecked,

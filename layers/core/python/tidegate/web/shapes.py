@@ -13,7 +13,7 @@ from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.gate import Point
 from tidegate.deploys.rules.job import job_parts
 from tidegate.deploys.rules.outcome import Cancellation, Unlocking
-from tidegate.deploys.rules.overview import DependencyMember, StackOverview, awaited, overview
+from tidegate.deploys.rules.overview import DependencyMember, StackOverview, awaited, naming, overview
 from tidegate.deploys.rules.queue import Lock, Orphaned
 from tidegate.deploys.rules.repository_locks import RepositoryLocks
 from tidegate.deploys.rules.requirements_gate import waits
@@ -169,7 +169,7 @@ class Shapes:
                 "cancelled": _done_by(one.outcome.cancelled),
                 "jobs": [self.job_link(job) for job in view.jobs],
                 "history": [
-                    StepModel(state=step.state, at=step.at, by=step.by, reason=step.reason) for step in one.history
+                    StepModel(state=step.state, at=step.at, by=step.by, reason=step.reason) for step in one.timeline
                 ],
                 "audited": [AuditedModel(event=item.event, state=item.state, at=item.at) for item in one.audited],
                 "last_lines": one.outcome.last_lines,
@@ -179,7 +179,7 @@ class Shapes:
         )
 
     def change(self, view: ChangeView) -> ChangeModel:
-        one = view.deployments[0]
+        one = naming(view.deployments)
         return ChangeModel(
             id=view.id,
             repository=one.repository,

@@ -30,7 +30,7 @@ def help_text(prefix: str = "tidegate") -> str:
 | `{prefix} plan -- -target=ADDRESS` | Passes options to the engine, as allowed by `pull_requests.allowed_plan_args`. |
 | `{prefix} apply` | Applies the plans before the merge, where that is configured. |
 | `{prefix} apply -p ROOT` | Applies the plan of this root only. |
-| `{prefix} deploy` | Deploys the head to every root that it changes, before the merge. |
+| `{prefix} deploy` | Deploys the head to every root that it changes, before the merge, and locks their queues. |
 | `{prefix} deploy -p ROOT` | Deploys it to this root only. Repeat `-p` for more roots. |
 | `{prefix} deploy -d DIR` | Deploys it to the changed roots in this directory. |
 | `{prefix} deploy TAG QUERY` | Deploys it to the changed roots that match a tag query, such as `stack_name:prod`. |

@@ -15,6 +15,8 @@ from tidegate.vcs.rules.pull_request import PullRequest
 
 #: Roots in a reply at most.
 _LISTED = 50
+#: What else a manual deployment does.
+_LOCKS = "It locks the queues of these roots: merges wait until somebody unlocks them."
 #: Characters of a quoted comment: a line.
 _QUOTED = 100
 #: Errors that are answered with their reason: not found, invalid, or not permitted for our App.
@@ -106,11 +108,11 @@ def forced(by: str, pull_request: PullRequest, roots: Sequence[str], missing: Mi
     if not missing.configured:
         return (
             f"**Forced** by {code(by)}: {what}. All requirements were met, so `--force` bypassed nothing. It is "
-            "recorded in the audit log."
+            f"recorded in the audit log. {_LOCKS}"
         )
     return (
         f"⚠️ **Forced** by {code(by)}: {what} is deployed although these requirements are not met:\n\n"
-        f"{bullets(missing.configured)}\n\nThis is recorded in the audit log. The plan still needs its review."
+        f"{bullets(missing.configured)}\n\nThis is recorded in the audit log. The plan still needs its review. {_LOCKS}"
     )
 
 

@@ -27,6 +27,9 @@ class SetState(StrEnum):
     UNKNOWN = "unknown"
 
 
+_WITHOUT_PLAN = frozenset({LayerState.FAILED, LayerState.REFUSED})
+
+
 @dataclass(frozen=True, slots=True)
 class Standing:
     """The status of one set at a head. ``judged`` are the layers with a verdict of it, ``missing`` those without.
@@ -55,6 +58,11 @@ class Standing:
     def blocks(self) -> bool:
         """Whether the set blocks the merge."""
         return self.state not in {SetState.PASSED, SetState.WARNED, SetState.APPROVED}
+
+    @property
+    def has_nothing_to_judge(self) -> bool:
+        """Whether it blocks the merge only because there are no plans: what failed there is to blame, not the set."""
+        return self.state is SetState.UNKNOWN and all(each.state in _WITHOUT_PLAN for each in self.missing)
 
 
 def refused(layers: Iterable[SpeculativePlan]) -> tuple[PolicySetStatus, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import zip_longest
 
 from tidegate.changes.rules.stack import DEFAULT_STACK
 from tidegate.deploys.rules.lineage import Lineage
@@ -85,6 +86,19 @@ class Deployment:
         if self.gate is not None and self.gate.next is AfterGate.REJECTED:
             return self.gate.by
         return self.review.by if self.review is not None and self.review.approved is False else None
+
+    @property
+    def timeline(self) -> tuple[Step, ...]:
+        """Return the steps for people: without *planning* where it was admitted, but no plan began."""
+        admitted = next((step for step in self.history if step.state is State.PLANNING), None)
+        steps = zip_longest(self.history, self.history[1:])
+        return tuple(step for step, after in steps if not (step is admitted and self._waits_first(after)))
+
+    def _waits_first(self, after: Step | None) -> bool:
+        """Tell whether what follows its admission is not a plan."""
+        if after is None:
+            return False
+        return self.planned.job is None or (self.change.waits.before_plan and after.state is State.GATED)
 
     def moved(self, state: State, at: datetime, reason: str = "", by: str = "") -> Deployment:
         """Return the record after the step to ``state``. Raise ValueError for an invalid step."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from tidegate.deploys.rules.deployment import Deployment
+from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.state import DONE, FAILED, State, is_final
 from tidegate.rules.graphs import right_before, tiers
 
@@ -116,6 +117,11 @@ def needed(stacks: Iterable[StackOverview]) -> Needed:
         tuple(one for one in members if one.state is State.BLOCKED),
         tuple(one for one in members if one.state is State.REJECTED and one.lineage.contained_by is None),
     )
+
+
+def naming(change: Sequence[Deployment]) -> Deployment:
+    """Return the member that says what a change is, who asked for it, and how: a re-run of another one does not."""
+    return min(change, key=lambda one: (one.request.trigger is Trigger.RERUN, one.request.at, one.id))
 
 
 def is_done(deployment: Deployment) -> bool:

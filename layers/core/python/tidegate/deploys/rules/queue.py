@@ -345,11 +345,16 @@ def _as_deployed(deployment: Deployment) -> Deployed:
     return Deployed(deployment.id, deployment.revision, deployment.state, deployment.request.trigger, destroyed)
 
 
+def locks_when_let_in(deployment: Deployment) -> bool:
+    """Tell whether a deployment locks its queue once it is admitted: a manual one, but not the resume of a cluster."""
+    return deployment.request.trigger is Trigger.MANUAL and not deployment.request.resumes
+
+
 def lock_when_let_in(deployment: Deployment, lock: Lock | None, at: datetime) -> Lock | None:
     """Return the queue's lock once ``deployment`` is admitted: a manual one locks, so that no merge silently reverts
     it. The resume of a cluster's workflow does not: it is of what is merged.
     """
-    if deployment.request.trigger is not Trigger.MANUAL or deployment.request.resumes:
+    if not locks_when_let_in(deployment):
         return lock
     found = by_hand(lock) if lock is None or lock.unlocking else replace(lock, before=by_hand(lock.before))
     return Lock(

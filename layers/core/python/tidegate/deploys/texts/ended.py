@@ -8,7 +8,7 @@ from tidegate.deploys.rules.job import module_job_id
 from tidegate.deploys.rules.policy_status import POLICIES_REFUSED
 from tidegate.deploys.rules.review import REVIEW_DAYS, moment
 from tidegate.deploys.rules.workflow import STEP_FAILED
-from tidegate.deploys.texts.advice import advice_on
+from tidegate.deploys.texts.advice import advice_on, again, again_after_a_time_out
 from tidegate.deploys.texts.policies import verdict_lines
 from tidegate.deploys.texts.presentation import (
     Presentation,
@@ -174,7 +174,7 @@ def review_expired(deployment: Deployment, _: View) -> Presentation:
                 f"out{f' on {moment(deployment.changed_at)}' if deployment.changed_at else ''}. Nothing was "
                 f"applied.{late}"
             ),
-            "Re-run this check for a new plan, or merge the next revision, which includes these changes.",
+            again_after_a_time_out(deployment, " for a new plan"),
         ),
         conclusion=Conclusion.TIMED_OUT,
     )
@@ -211,7 +211,7 @@ def cancelled(deployment: Deployment, _: View) -> Presentation:
         "Cancelled",
         (
             f"**Cancelled{told}.** Nothing was {what_was_not(deployment)}.",
-            f"Re-run this check to deploy it. {_NEXT}",
+            f"{again(deployment)} to deploy it. {_NEXT}",
         ),
         conclusion=Conclusion.CANCELLED,
     )
@@ -257,7 +257,7 @@ def _steps(deployment: Deployment, view: View, *, is_free: bool) -> str:
         return (
             f"1. Open {page}: it shows which tasks are done, and what failed or was interrupted.\n2. Wait until what "
             "the workflow holds is given back, or release it there.\n3. Check the cluster at the task that was "
-            f"interrupted.{_saved_state(deployment, view)}\n4. Re-run this check. The workflow goes on where it "
+            f"interrupted.{_saved_state(deployment, view)}\n4. {again(deployment)}. The workflow goes on where it "
             f"ended, and does nothing again that is done.{'' if is_free else _UNLOCK}"
         )
     read = (

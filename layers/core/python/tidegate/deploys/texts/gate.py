@@ -10,6 +10,7 @@ from tidegate.deploys.rules.gate import GATE_DAYS, Point, point_of, yielded
 from tidegate.deploys.rules.review import moment
 from tidegate.deploys.rules.state import State, is_final
 from tidegate.deploys.rules.waiting import AfterGate
+from tidegate.deploys.texts.advice import again_after_a_time_out
 from tidegate.deploys.texts.presentation import (
     REJECT,
     RETRY,
@@ -179,7 +180,7 @@ def gate_expired(deployment: Deployment, _: View) -> Presentation:
                 f"**The dependencies were not deployed within {GATE_DAYS} days**, so this deployment ended{on}. "
                 f"Nothing was {what_was_not(deployment)}. {escaped(deployment.reason)}"
             ).rstrip(),
-            "Re-run this check, or merge the next revision, which includes these changes.",
+            again_after_a_time_out(deployment),
         ),
         conclusion=Conclusion.TIMED_OUT,
     )

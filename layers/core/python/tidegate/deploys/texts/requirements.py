@@ -7,6 +7,7 @@ from tidegate.deploys.rules.requirements_gate import REQUIREMENTS_DAYS, expires_
 from tidegate.deploys.rules.review import moment
 from tidegate.deploys.rules.unapproved import asked_here, refusals
 from tidegate.deploys.rules.waiting import AfterGate
+from tidegate.deploys.texts.advice import again_after_a_time_out
 from tidegate.deploys.texts.policies import verdict_lines
 from tidegate.deploys.texts.presentation import (
     APPROVE,
@@ -99,7 +100,7 @@ def requirements_expired(deployment: Deployment) -> Presentation:
                 f"ended on {moment(deployment.changed_at or deployment.request.at)}. Nothing was applied. Missing:"
             ),
             "\n".join(f"* {sentence}" for sentence in deployment.requirements.missing),
-            "Re-run this check, or merge the next revision, which includes these changes.",
+            again_after_a_time_out(deployment),
         ),
         conclusion=Conclusion.TIMED_OUT,
     )

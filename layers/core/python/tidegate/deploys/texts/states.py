@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from tidegate.deploys.rules.cancelling import APPLY_WARNING
 from tidegate.deploys.rules.deployment import Deployment
+from tidegate.deploys.rules.queue import locks_when_let_in
 from tidegate.deploys.rules.review import moment
 from tidegate.deploys.rules.state import State, is_final
 from tidegate.deploys.texts import ended as check_run_ended
@@ -82,6 +83,10 @@ def _with_lock(face: Presentation, deployment: Deployment, view: View) -> Presen
     if view.locking and is_final(deployment.state):
         coming = "**The queue of this root is being locked.** The Unlock button will appear here."
         return _saying(face, coming)
+    if deployment.state is State.QUEUED and locks_when_let_in(deployment):
+        return _saying(
+            face, "**It locks the queue of this root** once it starts: merges wait until somebody unlocks it."
+        )
     if not view.locks or view.lock is None:
         return face
     if deployment.state is not State.OUTCOME_UNKNOWN:

@@ -23,8 +23,8 @@ def applied_on_merge(prefix: str, *, from_fork: bool = False) -> str:
     if from_fork:
         return f"{base} It comes from a fork, and Tidegate runs no code of forks before the merge."
     return (
-        f"{base} To try it before the merge, comment {code(f'{prefix} deploy')}. To apply before the merge, add "
-        "`apply: in_pull_request` to the default branch's `tidegate.yaml`."
+        f"{base} To try it before the merge, comment {code(f'{prefix} deploy')}, which locks the queues. To apply "
+        "before the merge, add `apply: in_pull_request` to the default branch's `tidegate.yaml`."
     )
 
 

@@ -158,7 +158,7 @@ def _head(view: CommentView) -> str:
     layers = [each.layer for each in view.layers]
     found = _held_up(tally(layers), view.policy_statuses)
     sets = f" **{many(len(found.failing), 'policy set')} {'fails' if len(found.failing) == 1 else 'fail'}.**"
-    others = [each for each in _holding(layers, view.policy_statuses) if each.policy_set.name not in found.failing]
+    others = _blamed(_holding(layers, view.policy_statuses), found)
     held = f" **{many(len(others), 'policy set')} {'blocks' if len(others) == 1 else 'block'} the merge.**"
     counts = f"**{many(found.total, 'root')}**: {found}.{sets if found.failing else ''}{held if others else ''}"
     fault = f"**Internal error** during planning: {escaped(view.fault, 500)}" if view.fault else ""
@@ -214,6 +214,11 @@ def _holding(layers: Sequence[SpeculativePlan], policy_statuses: Sequence[Standi
     ]
 
 
+def _blamed(holding: Sequence[Standing], found: Tally) -> Sequence[Standing]:
+    """Return those that are not said to fail already, and that had plans to evaluate."""
+    return [each for each in holding if each.policy_set.name not in found.failing and not each.has_nothing_to_judge]
+
+
 def _is_unjudged(standing: Standing) -> bool:
     """Tell whether a set has no verdict on a planned layer: another plan may bring it."""
     return any(not each.options and each.plan is not None for each in standing.missing)
@@ -234,7 +239,7 @@ def _policies(views: Sequence[LayerView], policy_statuses: Sequence[Standing]) -
     holding = _holding(layers, policy_statuses)
     passing = spoken - {*found.failing, *found.warning, *(each.policy_set.name for each in holding)}
     lines = [*status_lines(each for each in policy_statuses if each.rules or each.policy_set.name in found.failing)]
-    lines += [f"* {policy_blocked_by(each)}" for each in holding if each.policy_set.name not in found.failing]
+    lines += [f"* {policy_blocked_by(each)}" for each in _blamed(holding, found)]
     passed = _let_pass(policy_statuses)
     lines += [line for each in sorted(layers, key=_refusals) for line in _said(each, passed)]
     if passing:

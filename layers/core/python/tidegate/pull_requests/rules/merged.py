@@ -11,7 +11,7 @@ from tidegate.deploys.rules.queue import Lock, is_held_back, waiting_for
 from tidegate.deploys.rules.repository_locks import WHOLE, named
 from tidegate.deploys.rules.requirements_gate import REQUIREMENTS_DAYS
 from tidegate.deploys.rules.review import REVIEW_DAYS, moment
-from tidegate.deploys.rules.state import DONE, State, is_final
+from tidegate.deploys.rules.state import DONE, FAILED, State, is_final
 from tidegate.deploys.texts.plan_text import cut_start
 from tidegate.deploys.texts.presentation import many
 from tidegate.pull_requests.rules.blocks import LAST_LINES, link
@@ -49,9 +49,9 @@ _WORDS = {
     State.OUTCOME_UNKNOWN: "**outcome unknown**",
     State.ENGINE_FAULT: "**internal error**",
 }
-_FAILED = frozenset({State.PLAN_FAILED, State.APPLY_FAILED, State.OUTCOME_UNKNOWN, State.ENGINE_FAULT, State.BLOCKED})
+_STUCK = frozenset({*FAILED, State.BLOCKED})
 #: States whose reason is shown.
-_EXPLAINED = frozenset({*_FAILED, State.REFUSED, State.GATED, State.AWAITING_REQUIREMENTS})
+_EXPLAINED = frozenset({*_STUCK, State.REFUSED, State.GATED, State.AWAITING_REQUIREMENTS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +75,9 @@ class MergedRoot:
         return self.deployment is not None and self.deployment.state in DONE
 
     @property
-    def has_failed(self) -> bool:
-        """Whether a person must act."""
-        return self.deployment is not None and self.deployment.state in _FAILED
+    def is_stuck(self) -> bool:
+        """Whether a person must act: it failed, or is blocked by what did."""
+        return self.deployment is not None and self.deployment.state in _STUCK
 
 
 def is_settled(roots: Sequence[MergedRoot], closed_at: datetime, now: datetime) -> bool:
@@ -90,7 +90,7 @@ def is_settled(roots: Sequence[MergedRoot], closed_at: datetime, now: datetime) 
 
 def render_merged(roots: Sequence[MergedRoot], page_url: str) -> str:
     """Return the final part of a merged pull request's comment: the results of the stack's roots."""
-    ordered = sorted(roots, key=lambda each: (not each.has_failed, each.is_done, each.root))
+    ordered = sorted(roots, key=lambda each: (not each.is_stuck, each.is_done, each.root))
     rows = bounded([*map(_row, ordered)], _ROWS, lambda count: f"| … and {count} more | |")
     parts = (
         MERGED,
@@ -113,10 +113,13 @@ def with_end(comment: str, end: str) -> str:
 
 
 def _counts(roots: Sequence[MergedRoot]) -> str:
-    done, failed = sum(each.is_done for each in roots), sum(each.has_failed for each in roots)
+    done = sum(each.is_done for each in roots)
     if done == len(roots):
         return f"**Everything is deployed**: {many(done, 'root')}."
-    more = f", {failed} failed or blocked" if failed else ""
+    stuck = [each.deployment.state for each in roots if each.deployment is not None and each.is_stuck]
+    blocked = stuck.count(State.BLOCKED)
+    counted = {"failed": len(stuck) - blocked, "blocked": blocked}
+    more = "".join(f", {count} {word}" for word, count in counted.items() if count)
     return f"**{done} of {many(len(roots), 'root')} deployed**{more}."
 
 
@@ -151,7 +154,7 @@ def _behind(root: str, lock: Lock) -> str:
 
 def _failures(roots: Sequence[MergedRoot]) -> Iterator[str]:
     """Yield the last lines of what failed, which the runner has masked."""
-    failed = [each.deployment for each in roots if each.deployment is not None and each.has_failed]
+    failed = [each.deployment for each in roots if each.deployment is not None and each.is_stuck]
     shown = [each for each in failed if each.outcome.last_lines.strip()][:_FAILURES]
     for each in shown:
         lines = fenced(cut_start(each.outcome.last_lines.rstrip(), min(LAST_LINES, _LINES // len(shown))))
