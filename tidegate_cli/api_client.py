@@ -158,6 +158,11 @@ class ApiClient:
         query = {"repository": repository, "limit": str(limit)} | ({"root": root} if root else {})
         return cast("DeploymentsPage", self._get("/deployments", query)).deployments
 
+    def search_deployments(self, repository: str | None, root: str | None, query: str, limit: int) -> DeploymentsPage:
+        """Return the newest deployments that match: of a root, a repository, or all repositories that we may read."""
+        given = {"repository": repository, "root": root, "query": query, "limit": str(limit)}
+        return cast("DeploymentsPage", self._get("/deployments", {name: one for name, one in given.items() if one}))
+
     def deployment(self, deployment: str) -> DeploymentDetails:
         """Return one deployment."""
         return cast("DeploymentDetails", self._get(f"/deployments/{_path(deployment)}"))
@@ -184,6 +189,10 @@ class ApiClient:
         more = {"roots": list(roots), **how}
         asked = {"repository": repository, **{word: value for word, value in more.items() if value}}
         return cast("Accepted", self._post("/deployments", asked)).request
+
+    def rerun(self, deployment: str) -> str:
+        """Request that a deployment runs again; return the request's id."""
+        return cast("Accepted", self._post(f"/deployments/{_path(deployment)}/rerun", {})).request
 
     def request(self, request: str) -> RequestOutcome:
         """Return the result of a request."""

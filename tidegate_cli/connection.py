@@ -37,10 +37,12 @@ class Connection:
 def connect(url: str | None, person: str | None, environ: Mapping[str, str] = os.environ) -> Connection:
     """Choose the URL and the token. ``person`` is a login of the local forge. Raise WrongUsage, NotSignedIn."""
     address = (url or environ.get("TIDEGATE_URL") or "").strip()
-    clouds = instances.running()
+    known = instances.running()
+    clouds = known if address else instances.of_this_checkout(known)
     cloud = _cloud_at(address, clouds) if address else next(iter(clouds), None)
     if cloud is None and not address:
-        raise WrongUsage("Tidegate's URL is not set, and no local cloud is running.", _WHERE)
+        hint = f"{instances.elsewhere(known)}{_WHERE}"
+        raise WrongUsage("Tidegate's URL is not set, and no local cloud is running.", hint)
     base = checked_url(address or str(cloud["api_url"] if cloud else ""))
     note = _note(clouds) if not address else ""
     if cloud is not None and cloud.get("forge_url") and (person or not (address and environ.get("TIDEGATE_TOKEN"))):

@@ -95,7 +95,7 @@ def _ask(client: ApiClient, asked: _Asked, deadline: Deadline, *, wait: bool, js
         request = client.deploy(lookup.repository(repository), list(dict.fromkeys(roots)), **asked.how)
     except NotFound as problem:
         raise lookup.explained(client, problem, repository, roots) from None
-    answer = _answer(client, request, console)
+    answer = answer_of(client, request, console)
     _check_roots(client, answer, repository, roots)
     console.print(screen.text(answer.outcome or ""))
     made = list(answer.deployments)
@@ -120,7 +120,8 @@ def check_timeout(timeout: float | None, *, wait: bool) -> None:
         )
 
 
-def _answer(client: ApiClient, request: str, console: Console) -> RequestOutcome:
+def answer_of(client: ApiClient, request: str, console: Console) -> RequestOutcome:
+    """Return the result of a request for deployments. Raise NotYet."""
     end = time.monotonic() + _REQUEST_SECONDS
     with console.status("Reading the repository …"):
         while not (answer := client.request(request)).outcome:
@@ -171,5 +172,10 @@ def follow(client: ApiClient, ids: list[str], console: Console, deadline: Deadli
             ):
                 console.print(line, crop=False)
 
-    with console.status("Waiting until all have ended. Ctrl-C only stops the waiting …"):
-        return until_ended(client, ids, changed, deadline)
+    begun = time.monotonic()
+    with console.status("Waiting …") as status:
+
+        def seen(known: Sequence[DeploymentDetails]) -> None:
+            status.update(presenter.waiting(known, time.monotonic() - begun))
+
+        return until_ended(client, ids, changed, deadline, seen)

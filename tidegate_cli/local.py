@@ -21,6 +21,7 @@ from tidegate_local import instances
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.status import Status
 
     from tidegate_local.client import LocalCloud
 
@@ -79,8 +80,8 @@ def up(
         raise Refused(f"The local cloud cannot start: {error}") from error
     end_by_signals()
     try:
-        with out.status("Starting the local cloud: synthesizing and deploying the CDK app …"):
-            cloud.start()
+        with out.status("Starting the local cloud …") as status:
+            cloud.start(lambda step: _tell_step(out, status, step))
     except KeyboardInterrupt:
         cloud.stop()
         raise
@@ -185,13 +186,21 @@ def _find(port: int | None, *, unambiguous: bool = False) -> dict[str, Any]:
         found = instances.find(port)
     except instances.NotRunning as error:
         raise NotFound(str(error)) from error
-    others = [cloud for cloud in instances.running() if cloud["pid"] != found["pid"]] if port is None else []
+    own = instances.of_this_checkout(instances.running()) if port is None else []
+    others = [cloud for cloud in own if cloud["pid"] != found["pid"]]
     if others:
         ports = ", ".join(str(instances.forge_port(cloud)) for cloud in (found, *others))
         if unambiguous:
             raise Refused("Several local clouds are running.", f"Choose one with --port: {ports}.")
         _tell(f"Several local clouds are running. This is the newest. Choose another with --port: {ports}.")
     return found
+
+
+def _tell_step(out: Console, status: Status, step: str) -> None:
+    """Show what the start is at: in place on a terminal, a line each elsewhere."""
+    status.update(f"Starting the local cloud: {step} …")
+    if not out.is_terminal:
+        out.print(f"Starting the local cloud: {step} …")
 
 
 def _tell(text: str) -> None:

@@ -8,6 +8,7 @@ import typer
 
 from tidegate_cli import clusters, local, organization, policy, secret, updates
 from tidegate_cli.announce import announce
+from tidegate_cli.browse import open_page
 from tidegate_cli.convert import convert
 from tidegate_cli.deploy import deploy, destroy
 from tidegate_cli.doctor.command import doctor
@@ -18,7 +19,8 @@ from tidegate_cli.logs import logs
 from tidegate_cli.notifications import notifications
 from tidegate_cli.pulls import pulls
 from tidegate_cli.queue import lock, queue, unlock
-from tidegate_cli.review import approve, cancel, override, reject, retry
+from tidegate_cli.review import approve, override, reject, retry
+from tidegate_cli.runs import cancel, rerun, runs, show
 from tidegate_cli.smoke.command import smoke
 from tidegate_cli.stacks import stacks
 from tidegate_cli.status import status
@@ -56,6 +58,8 @@ def tidegate(
 
 for _command in (
     status,
+    runs,
+    show,
     stacks,
     pulls,
     drift,
@@ -66,6 +70,7 @@ for _command in (
     reject,
     retry,
     override,
+    rerun,
     cancel,
     lock,
     unlock,
@@ -73,6 +78,7 @@ for _command in (
     notifications,
 ):
     app.command(cls=Command, rich_help_panel="Deploying")(_command)
+app.command("open", cls=Command, rich_help_panel="Deploying")(open_page)
 app.command("confirm", cls=Command, rich_help_panel="Deploying", help="The same as approve.", deprecated=True)(approve)
 app.command("announce", cls=Command, rich_help_panel="Config updates")(announce)
 app.add_typer(updates.app, name="updates", rich_help_panel="Config updates")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
@@ -21,6 +22,8 @@ from tidegate_cli import screen
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from rich.console import Console, ConsoleOptions
+
     from tidegate.web.models import (
         Changes,
         DependencyModel,
@@ -34,6 +37,8 @@ if TYPE_CHECKING:
         StepModel,
     )
 
+#: Columns from which a list of deployments is a table.
+_WIDE = 120
 #: Deployments that are named of those that one waits for.
 _NAMED = 5
 #: Kinds of changes that lose a resource.
@@ -190,6 +195,56 @@ def _failure(last: DeploymentBrief) -> Iterator[RenderableType]:
     is_head = last.trigger is Trigger.MANUAL and last.pull_request is not None
     yield from indented(advice(last.state, last.error, command="the same command" if is_head else ""))
     yield command(f"tidegate status {last.id}")
+
+
+def deployments(listed: Sequence[DeploymentBrief], *, with_repository: bool, hint: str = "") -> RenderableType:
+    """Return deployments, one a line; on a narrow terminal each in several, so that nothing is cut."""
+    if not listed:
+        return screen.text(f"There are no such deployments. {hint}".rstrip())
+    return Group(_Listed(listed, with_repository), Text(), command("tidegate show ID"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    """A list that knows the width only when it is printed."""
+
+    deployments: Sequence[DeploymentBrief]
+    with_repository: bool
+
+    def __rich_console__(self, _console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        if options.max_width < _WIDE:
+            for one in self.deployments:
+                name = f"{one.repository} · {one.root}" if self.with_repository else one.root
+                yield Text.assemble(screen.state(one.state), "  ", screen.text(name, "bold"))
+                yield screen.text(f"  {what(one)}, {screen.ago(one.requested_at)}")
+                yield unfolded(f"  {one.id}", "dim")
+            return
+        names = ["REPOSITORY"] if self.with_repository else []
+        table = screen.table("STATE", *names, "ROOT", "ID", "ASKED FOR", "WHAT", whole=["STATE", "ID", "ASKED FOR"])
+        for one in self.deployments:
+            repository = [screen.text(one.repository)] if self.with_repository else []
+            root, asked = screen.text(one.root, "bold"), screen.ago(one.requested_at)
+            table.add_row(
+                screen.state(one.state), *repository, root, screen.text(one.id), asked, screen.text(what(one))
+            )
+        yield table
+
+
+def what(one: DeploymentBrief) -> str:
+    """Return what a deployment deploys: its commit, the title of its pull request or commit, and for whom."""
+    title = one.headline.pull_request_title or one.headline.title if one.headline else ""
+    destroys = "destroy" if one.destroy else ""
+    return "  ".join(filter(None, (one.revision[:7], one.pull_request_reference, destroys or title, one.requested_by)))
+
+
+def waiting(known: Sequence[DeploymentBrief], seconds: float) -> Text:
+    """Return what a command waits for, in a line that is shown until it ends."""
+    left = [one for one in known if not screen.is_final(one.state)]
+    named = [f"{one.root} ({screen.state_word(one.state)})" for one in left[:_NAMED]]
+    more = f" and {len(left) - _NAMED} more" if len(left) > _NAMED else ""
+    minutes, rest = divmod(int(seconds), 60)
+    done = f"{len(known) - len(left)} of {len(known)} ended, {minutes}:{rest:02} min. "
+    return screen.text(f"{done}Waiting for {', '.join(named)}{more}. Ctrl-C only stops the waiting.")
 
 
 def title(shown: DeploymentBrief) -> Text:

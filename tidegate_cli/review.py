@@ -1,4 +1,4 @@
-"""``tidegate approve``, ``reject``, ``retry``, ``override`` and ``cancel``: decide about a deployment."""
+"""``tidegate approve``, ``reject``, ``retry`` and ``override``: decide about a deployment."""
 
 from __future__ import annotations
 
@@ -56,30 +56,6 @@ def override(
 ) -> None:
     """Apply a deployment without its missing requirements (operators only)."""
     _review(deployment, "override", url, person, json=json, reason=reason)
-
-
-def cancel(
-    deployment: DeploymentId,
-    *,
-    apply: Annotated[
-        bool,
-        typer.Option("--apply", help="Interrupt a running apply. The infrastructure may be partly changed."),
-    ] = False,
-    url: Url = None,
-    person: Person = None,
-    json: Json = False,
-) -> None:
-    """Cancel a deployment that waits or plans. The next one in its queue continues."""
-    from tidegate_cli import lookup, presenter, screen
-
-    console = screen.console(stderr=json)
-    with open_client(url, person) as client:
-        done = client.cancel(lookup.find_deployment(client, deployment).id, is_apply=apply)
-    after = done.deployment
-    console.print(screen.text(done.message))
-    console.print(presenter.title(after), presenter.changes(after.changes), sep="  ")
-    if json:
-        screen.print_json({"message": done.message, "deployment": as_json(after)})
 
 
 def _review(

@@ -16,6 +16,23 @@ from tidegate_cli.options import JSON_ASKED
 from tidegate_cli.problems import Problem
 
 _DEBUG = "TIDEGATE_DEBUG"
+#: What stands in a comment of a pull request, and nowhere else.
+_COMMENTS = frozenset({"plan", "apply"})
+#: Words of other tools, and what does the same here.
+_ELSEWHERE = {
+    "accept": "approve",
+    "browse": "open",
+    "discard": "reject",
+    "force-unlock": "unlock",
+    "history": "runs",
+    "list": "runs",
+    "log": "logs",
+    "ls": "status",
+    "pr": "pulls",
+    "prs": "pulls",
+    "ps": "status",
+    "view": "show",
+}
 #: Options that many commands have, and the command line itself has not.
 _OF_COMMANDS = frozenset({"--as", "--json", "--url"})
 
@@ -51,6 +68,24 @@ class Commands(Group):
             if getattr(error, "option_name", None) in _OF_COMMANDS:
                 error.message = f"{error.option_name} is an option of commands: write it after the command's name."  # type: ignore[attr-defined]  # It has what has an option_name.
             raise
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command; of a word that stands elsewhere, say where."""
+        name = args[0] if args else ""
+        if name not in self.commands and (place := self._place(name)):
+            ctx.fail(place)
+        return super().resolve_command(ctx, args)
+
+    def _place(self, name: str) -> str:
+        """Return where a word that is no command belongs; empty if it is not known."""
+        if name in _COMMENTS:
+            deploys = " To deploy without a pull request: `tidegate deploy REPOSITORY ROOT`." if name == "apply" else ""
+            return f"`{name}` is a comment: write `tidegate {name}` on the pull request.{deploys}"
+        if name in _ELSEWHERE:
+            return f"There is no command `{name}`. Use `tidegate {_ELSEWHERE[name]}`."
+        groups = [group for group, its in self.commands.items() if name in getattr(its, "commands", {})]
+        places = " or ".join(f"`tidegate {group} {name}`" for group in groups)
+        return f"`{name}` is a command of a group. Use {places}." if places else ""
 
     def invoke(self, ctx: Any) -> Any:
         """Run the chosen command. A problem ends it with a message on stderr and the problem's exit code."""

@@ -42,9 +42,16 @@ class Deadline:
 
 
 def until_ended(
-    client: ApiClient, ids: Sequence[str], changed: Callable[[DeploymentDetails], None], deadline: Deadline
+    client: ApiClient,
+    ids: Sequence[str],
+    changed: Callable[[DeploymentDetails], None],
+    deadline: Deadline,
+    seen: Callable[[Sequence[DeploymentDetails]], None] = lambda _known: None,
 ) -> list[DeploymentDetails]:
-    """Return the deployments once all have ended; ``changed`` gets each new state. Raise NotYet, Unavailable."""
+    """Return the deployments once all have ended. Raise NotYet, Unavailable.
+
+    ``changed`` gets each that comes to a new state, ``seen`` all that are known, each time they were looked at.
+    """
     from tidegate_cli.screen import is_final
 
     known: dict[str, DeploymentDetails] = {}
@@ -57,6 +64,7 @@ def until_ended(
             if one not in known or known[one].state != now.state:
                 changed(now)
             known[one] = now
+        seen(list(known.values()))
         deadline.check([one for one in left if one not in known or not is_final(known[one].state)])
         time.sleep(SECONDS)
     return [known[one] for one in ids]

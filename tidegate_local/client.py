@@ -15,7 +15,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -43,8 +43,8 @@ class LocalCloud:
         self._process: subprocess.Popen[str] | None = None
         self.info: dict[str, Any] = {}
 
-    def start(self) -> Self:
-        """Start it, and wait until it answers. Raise LocalCloudFailed."""
+    def start(self, begins: Callable[[str], None] = lambda _step: None) -> Self:
+        """Start it, and wait until it answers; ``begins`` gets each step, in words. Raise LocalCloudFailed."""
         path = os.pathsep.join(filter(None, (str(self._options.project), os.environ.get("PYTHONPATH"))))
         with contextlib.ExitStack() as stack:
             output: Any = stack.enter_context(self._log.open("w")) if self._log else None
@@ -62,8 +62,9 @@ class LocalCloud:
             raise LocalCloudFailed("no pipes")
         stdin.write(self._options.model_dump_json() + "\n")
         stdin.flush()
-        line = stdout.readline()
-        self.info = json.loads(line) if line else {"error": "it exited without output"}
+        while "step" in (told := _told(stdout.readline())):
+            begins(told["step"])
+        self.info = told
         if "error" in self.info:
             self.stop()
             raise LocalCloudFailed(self.info.get("trace") or self.info["error"])
@@ -186,3 +187,9 @@ def ask(aws_endpoint_url: str, method: str, path: str, body: Any = None) -> Any:
     if not answer.is_success:
         raise LocalCloudFailed(answer.text)
     return answer.json()
+
+
+def _told(line: str) -> dict[str, Any]:
+    """Return what the process says in a line; no line means that it has ended."""
+    told: dict[str, Any] = json.loads(line) if line else {"error": "it exited without output"}
+    return told

@@ -6,7 +6,7 @@ import os
 import shutil
 import tempfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -46,8 +46,8 @@ from tidegate_local.services.schedules import Schedules
 class Cloud:
     """One local cloud. moto's state is global to the process, so a process has at most one."""
 
-    def __init__(self, options: Options) -> None:
-        self.options = options
+    def __init__(self, options: Options, begins: Callable[[str], None] = lambda _step: None) -> None:
+        self.options, self.begins = options, begins
         self.work = options.data or Path(tempfile.mkdtemp(prefix="tidegate-"))
         self.work.mkdir(parents=True, exist_ok=True)
         region, project = options.region, options.project
@@ -97,6 +97,7 @@ class Cloud:
         self.aws.start()
         for installation in self.installations:
             installation.start()
+        self.begins("starting schedules and functions")
         if self.options.clock:
             self.events.start_schedules()
         if self.options.warm:

@@ -89,6 +89,7 @@ class Installation:
         options = self.options
         given = {"prefix": self.prefix, "state_bucket": self.state_bucket}
         usual = {**_CONTEXT, **given, **({"forge": "gitlab"} if options.gitlab else {}), **options.context}
+        self._cloud.begins("synthesizing the CDK app (about 20 s after a change of it)")
         directory = options.assembly or synth.synthesize(options.project, {**usual, **context})
         assembly = deploy.Assembly.read(directory, self.stack)
         environment = {**self._forge_environment(), **pages.links(self._cloud.aws.url)}
@@ -96,6 +97,7 @@ class Installation:
         addresses = template.Addresses(self.api.url, environment, self.prefix, self._versions.numbers)
         adapted = template.adapt(assembly.template, addresses, ACCOUNT, options.region, options.limits)
         is_first = self.deployed is None
+        self._cloud.begins("deploying the template to the stand-in for AWS")
         self.deployed = deploy.deploy(self._clients.operator("cloudformation"), adapted, ACCOUNT, self.stack)
         newest = self._versions.newest
         for function in deploy.functions(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import socket
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -14,8 +14,12 @@ DEFAULT_PORT = 4750
 """The forge's port; the two ports after it are the HTTP API's and the AWS API's."""
 
 
+#: Where this program is: the top of a checkout, or what an installer made.
+_HERE = Path(__file__).resolve().parent.parent
+
+
 class NotRunning(Exception):
-    """No local cloud runs (on the wanted port)."""
+    """No local cloud runs (on the wanted port, or of this checkout)."""
 
 
 def directory() -> Path:
@@ -29,7 +33,7 @@ def write(info: Mapping[str, Any]) -> Path:
     directory().mkdir(parents=True, exist_ok=True)
     path = directory() / f"{info['pid']}.json"
     path.touch(mode=0o600)
-    path.write_text(json.dumps(info, indent=2) + "\n")
+    path.write_text(json.dumps({"checkout": str(_HERE), **info}, indent=2) + "\n")
     return path
 
 
@@ -48,13 +52,30 @@ def running() -> list[dict[str, Any]]:
     return clouds
 
 
+def of_this_checkout(clouds: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the local clouds that this checkout started; all for a program that is installed outside of any."""
+    if not (_HERE / "Makefile").is_file():
+        return list(clouds)
+    return [cloud for cloud in clouds if cloud.get("checkout") == str(_HERE)]
+
+
 def find(port: int | None = None) -> dict[str, Any]:
-    """Return the information of the local cloud whose forge has this port (None: the newest). Raise NotRunning."""
-    for info in running():
+    """Return the information of the local cloud whose forge has this port (None: this checkout's newest).
+
+    Raise NotRunning.
+    """
+    clouds = running()
+    for info in of_this_checkout(clouds) if port is None else clouds:
         if port is None or forge_port(info) == port:
             return info
     where = "" if port is None else f" with its forge on port {port}"
-    raise NotRunning(f"No local cloud is running{where}. Start one with: make up")
+    raise NotRunning(f"No local cloud is running{where}. {elsewhere(clouds) if port is None else ''}Start one: make up")
+
+
+def elsewhere(clouds: Sequence[Mapping[str, Any]]) -> str:
+    """Return a sentence about the local clouds of other checkouts, empty if there are none."""
+    others = [f"{cloud.get('checkout')} ({cloud['api_url']})" for cloud in clouds]
+    return f"Other checkouts have one: {', '.join(others)}. " if others else ""
 
 
 def forge_port(info: Mapping[str, Any]) -> int | None:

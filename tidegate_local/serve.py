@@ -1,7 +1,7 @@
 """The supervising process of a local cloud: starts it, prints its addresses, and ends it on request.
 
 ``python -m tidegate_local.serve`` reads its options as one JSON line from standard input, prints its
-information as one JSON line, and runs until SIGINT, SIGTERM or the end of standard input.
+steps and then its information as JSON, a line each, and runs until SIGINT, SIGTERM or the end of standard input.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def main() -> int:
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     options = Options.model_validate_json(sys.stdin.readline())
-    cloud = Cloud(options)
+    cloud = Cloud(options, lambda step: print(json.dumps({"step": step}), file=answers, flush=True))
     threading.Thread(target=_until_left_alone, args=(end,), daemon=True).start()
     code = 0
     try:

@@ -40,6 +40,7 @@ CALLS = {
     "GET /api/v1/deployments/<id>": "/api/v1/deployments/{id}",
     "POST /api/v1/deployments/<id>/review": ("/api/v1/deployments/{id}/review", {"decision": "reject"}),
     "POST /api/v1/deployments/<id>/cancel": ("/api/v1/deployments/{id}/cancel", {}),
+    "POST /api/v1/deployments/<id>/rerun": ("/api/v1/deployments/{id}/rerun", {}),
     "POST /api/v1/deployments/<id>/gate": ("/api/v1/deployments/{id}/gate", {"decision": "reject"}),
     "GET /api/v1/changes/<id>": "/api/v1/changes/{change}",
     "POST /api/v1/changes/<id>/stop": ("/api/v1/changes/{change}/stop", {"stack": "default"}),

@@ -33,7 +33,7 @@ _MODELS: dict[str, type[BaseModel]] = {
     r"GET /deployments": models.DeploymentsPage,
     r"GET /deployments/[^/]+": models.DeploymentDetails,
     r"POST /deployments/[^/]+/(review|gate|cancel)": models.Decided,
-    r"POST /deployments": models.Accepted,
+    r"POST /deployments(/[^/]+/rerun)?": models.Accepted,
     r"GET /requests/[^/]+": models.RequestOutcome,
     r"GET /jobs/[^/]+": models.JobModel,
     r"GET /jobs/[^/]+/log": models.LogLines,

@@ -206,3 +206,19 @@ def test_a_mistake_of_its_own_is_no_traceback(tidegate, monkeypatch):
     result = tidegate("status")
     assert result.exit_code == 1
     assert "TIDEGATE_DEBUG=1" in result.stderr
+
+
+def test_a_checkout_does_not_talk_to_the_local_cloud_of_another():
+    cloud(6000, checkout="/elsewhere")
+    with pytest.raises(WrongUsage) as refused:
+        connect(None, None, {})
+    assert "/elsewhere (http://127.0.0.1:6000)" in refused.value.hint
+    cloud(5000)
+    assert connect(None, None, {}).url == "http://127.0.0.1:5000"
+    assert connect("http://127.0.0.1:6000", None, {}).token == "maintainer"
+
+
+def test_a_program_outside_of_a_checkout_finds_any_local_cloud(monkeypatch, tmp_path):
+    monkeypatch.setattr("tidegate_local.instances._HERE", tmp_path)
+    cloud(6000, checkout="/elsewhere")
+    assert connect(None, None, {}).url == "http://127.0.0.1:6000"

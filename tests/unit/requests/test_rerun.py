@@ -9,6 +9,8 @@ from unittest.mock import patch
 import pytest
 
 from tests.builders import NOW, any_deployed, any_deployment, sha
+from tests.fakes.ports import changed
+from tests.fakes.stores import MemoryCheckRuns
 from tests.instants import utc
 from tests.unit.check_runs.shown_check_runs import publish
 from tests.unit.requests.rerun_scenario import EARLIER, FAILED, RerunScenario
@@ -16,6 +18,8 @@ from tidegate.changes.rules.waits import Waits
 from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.state import State, is_final
 from tidegate.ports import DeliveryOutcome, Enrolled
+from tidegate.requests.request_rerun import request_rerun
+from tidegate.requests.rerun import rerun_check
 from tidegate.rules.access import Access
 from tidegate.vcs.rules.comparison import Comparison
 from tidegate.vcs.rules.headline import Headline
@@ -357,3 +361,14 @@ def test_gates_are_looked_at_once_what_runs_again_is_in_line(scenario):
     with patch.object(scenario.queues, "enqueue", seen):
         scenario.check(old)
     assert (asked, scenario.event_publisher.moved) == ([], ["change-1"])
+
+
+@pytest.mark.parametrize("is_shown", [True, False])
+def test_a_request_by_the_api_does_what_the_button_does(scenario, is_shown):
+    old = scenario.ended(State.APPLY_FAILED)
+    ports = scenario.ports if is_shown else changed(scenario.ports, check_runs=MemoryCheckRuns())
+    request = request_rerun(ports, old.id, "reviewer")
+    rerun_check(scenario.ports, scenario.deliveries.get(request))
+    (new,) = scenario.reruns
+    assert (new.rerun.of, new.request.by) == (old.id, "reviewer")
+    assert scenario.deliveries.outcome(request).deployments == (new.id,)

@@ -31,6 +31,7 @@ from tidegate.gates.get_change import awaited_by, get_change, replacement_of
 from tidegate.gates.stop_wave import continue_wave, stop_wave
 from tidegate.ports import Ports
 from tidegate.requests.request_deployments import request_deployments
+from tidegate.requests.request_rerun import request_rerun
 from tidegate.roots.rules.root import MAXIMUM_REPOSITORY, queue_id
 from tidegate.rules.errors import NotFound
 from tidegate.web import models, request_models
@@ -271,6 +272,16 @@ class Api:
             wish = asked.model_dump(include={"force", "destroy", "directories", "query"})
             made = request_deployments(ports, access.repository, asked.roots, access.login, **wish)
             return models.Accepted(request=made)
+
+        @app.post(
+            "/api/v1/deployments/<id>/rerun",
+            summary="Run a deployment that failed again",
+            tags=["deployments"],
+            status_code=202,
+            responses=described(202, "The stored request", models.Accepted, 403, 404),
+        )
+        def rerun(id: _Id) -> models.Accepted:
+            return models.Accepted(request=request_rerun(ports, id, _access(app).login))
 
         @app.get(
             "/api/v1/requests/<id>",

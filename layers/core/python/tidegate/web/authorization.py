@@ -47,7 +47,8 @@ LISTED_ANEW = 60
 _AT_ONCE = 8
 #: Deployments of a change that are read to find its repository: some may not be queued yet.
 _SOME = 100
-REQUEST_EVENT = "manual"
+#: Kinds of deliveries that are requests for deployments.
+REQUEST_EVENTS = frozenset({"manual", "rerun"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,7 +282,7 @@ class Authorization:
 
     def _request(self, identifier: str) -> tuple[str, None]:
         delivery = self._ports.deliveries.get(identifier)
-        if delivery.event != REQUEST_EVENT:
+        if delivery.event not in REQUEST_EVENTS:
             raise NotFound("request", identifier)
         return str(delivery.fields["repository"]), None
 

@@ -89,6 +89,7 @@ _FIELDS_OF_API = (("entry", "id"), ("set", "image_set"), ("environment", "enviro
 _FIELDS_OF_FORM = tuple((key, key) for key, _ in _FIELDS_OF_API)
 _PUBLIC, _SIGNED_IN = Rule(Right.PUBLIC), Rule(Right.SIGNED_IN)
 _REVIEW = Rule(Right.ACT, About.DEPLOYMENT, Action.REVIEW)
+_RERUN = Rule(Right.ACT, About.DEPLOYMENT, Action.APPLY)
 _GATE = Rule(Right.ACT, About.DEPLOYMENT, Action.REVIEW, at_gate=True)
 _UNLOCK = Rule(Right.ACT, About.REPOSITORY, Action.UNLOCK)
 #: Whether access control of each root lets somebody who may write lock many is judged where these are known.
@@ -129,6 +130,7 @@ RULES: Mapping[str, Rule] = {
     "POST /api/v1/deployments/<id>/review": _REVIEW,
     "POST /api/v1/deployments/<id>/gate": _GATE,
     "POST /api/v1/deployments/<id>/cancel": _REVIEW,
+    "POST /api/v1/deployments/<id>/rerun": _RERUN,
     "GET /api/v1/changes/<id>": Rule(Right.READ, About.CHANGE),
     "POST /api/v1/changes/<id>/stop": _STOP,
     "POST /api/v1/changes/<id>/continue": _CONTINUE,
