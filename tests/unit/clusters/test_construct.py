@@ -120,6 +120,11 @@ def test_versions_that_kubernetes_forbids_are_refused():
         a_plan(_UPGRADE, current=any_current(kubernetes="1.34"))
 
 
+def test_an_adopted_cluster_has_whatever_version_others_have_given_it():
+    plan = a_plan(_UPGRADE, provider=PROVIDERS[ProviderName.EXISTING], current=any_current(kubernetes="1.30"))
+    assert VersionChange("kubernetes", "1.30", "1.33") in plan.versions
+
+
 def test_a_deletion_asks_for_no_version():
     assert a_plan(_WORKLOAD_DELETE, current=any_current(kubernetes="1.20"), management="")
 

@@ -95,7 +95,8 @@ def build(
     if workflow not in WORKFLOWS:
         raise WrongWorkflow(declared.kind, operation)
     _refuse_operation(operation, declared, current)
-    _refuse_versions(operation, declared, spec, current, management)
+    if operation is not Operation.DELETE:
+        _refuse_versions(provider, declared, spec, current, management)
     place = bootstrap_place(provider, spec)
     if declared.kind is ClusterKind.MANAGEMENT:
         refuse_unsaid(provider, spec, place)
@@ -140,15 +141,9 @@ def _refuse_operation(operation: Operation, declared: DeclaredCluster, current: 
 
 
 def _refuse_versions(
-    operation: Operation,
-    declared: DeclaredCluster,
-    spec: Spec,
-    current: CurrentCluster | None,
-    management: str,
+    provider: ProviderFacts, declared: DeclaredCluster, spec: Spec, current: CurrentCluster | None, management: str
 ) -> None:
-    if operation is Operation.DELETE:
-        return
-    if current:
+    if current and provider.upgrades:
         refuse_skew(current.kubernetes, spec.kubernetes)
     if declared.management:
         refuse_newer(spec.kubernetes, declared.management, management)

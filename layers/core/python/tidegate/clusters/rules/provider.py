@@ -27,6 +27,7 @@ class ProviderFacts:
     ``capabilities`` decide which tasks its workflows have. ``places`` are where its bootstrap cluster may live, the
     first of them if the cluster's file says nothing; ``none`` among them makes it optional. ``says_how`` are the keys
     of the file's section ``provider``, of which one must say how a bootstrap cluster in a place comes about.
+    ``upgrades`` tells that it changes the version of Kubernetes, so that the rules of upgrades hold.
     """
 
     name: ProviderName
@@ -34,6 +35,7 @@ class ProviderFacts:
     capabilities: frozenset[Capability] = frozenset()
     places: tuple[BootstrapPlace, ...] = ()
     says_how: Mapping[BootstrapPlace, frozenset[str]] = field(default_factory=dict)
+    upgrades: bool = True
 
 
 #: The providers. A root module and an adopted cluster are changed from outside of any cluster. Commands may be of a
@@ -42,7 +44,7 @@ PROVIDERS: Mapping[ProviderName, ProviderFacts] = {
     each.name: each
     for each in (
         ProviderFacts(ProviderName.TERRAFORM, "1"),
-        ProviderFacts(ProviderName.EXISTING, "1"),
+        ProviderFacts(ProviderName.EXISTING, "1", upgrades=False),
         ProviderFacts(ProviderName.COMMAND, "1", _ALL, (BootstrapPlace.NONE, *_ANYWHERE), _OF_COMMANDS),
         ProviderFacts(ProviderName.SIMULATED, "1", _ALL, (*_ANYWHERE, BootstrapPlace.NONE)),
     )
