@@ -114,7 +114,7 @@ class Clusters:
         if not again:
             self._stage.console.print(plan_panel(one))
         self._reviewer.click(REPOSITORY, one.check_run["id"], "Approve")
-        self._stage.say(f"[bold green]✓[/] reviewer clicked [bold]Confirm[/] on {one.name}")
+        self._stage.say(f"[bold green]✓[/] reviewer clicked [bold]Approve[/] on {one.name}")
 
     def ends(self, name: str, state: str) -> None:
         """Tell of each task and hook as it ends, until the workflow does."""

@@ -51,7 +51,7 @@ def deployed(stage: Stage, sha: str, roots: Iterable[str]) -> Sequence[Followed]
                 console.print(plan_panel(one))
                 reviewer.click(REPOSITORY, one.check_run["id"], "Approve")
                 approved.add(one.name)
-                console.print(f"[bold green]✓[/] reviewer clicked [bold]Confirm[/] on {one.name}", highlight=False)
+                console.print(f"[bold green]✓[/] reviewer clicked [bold]Approve[/] on {one.name}", highlight=False)
 
     follow(stage, sha, followed, review)
     check(stage, followed)
