@@ -10,8 +10,10 @@ from datetime import UTC, datetime, timedelta
 from runner.clusters.api import Api
 from runner.clusters.installing import Installed, install
 from runner.clusters.objects import Identity, Object
+from runner.clusters.pausing import AGENTS
 from runner.clusters.providers.protocol import Provider
 from runner.clusters.providers.simulated import Simulated
+from runner.clusters.values import Values
 from runner.clusters.work import Work
 from runner.faults import TaskFailed
 from tidegate.clusters.rules.context import Access, ClusterReference, Key
@@ -21,10 +23,7 @@ from tidegate.deploys.rules.cluster import ComponentRole, DeclaredComponent
 #: The component with the IAM authenticator, and the name of the secret with its authority.
 AUTHENTICATOR = "aws-iam-authenticator"
 _AUTHORITY = Identity("v1", "Secret", "kube-system", AUTHENTICATOR)
-_AGENTS = ("flux", "argocd")
 _TEN_YEARS = timedelta(days=3650)
-
-Values = Mapping[str, str]
 
 
 def required(work: Work, key: Key) -> ClusterReference:
@@ -57,12 +56,12 @@ def _simulated(provider: Provider) -> Simulated:
 
 def write_configuration(work: Work) -> None:
     """Write the configuration of the cluster as it is now to the bucket, without secrets."""
-    key = work.key("configuration.json")
+    key = work.bucket.key("configuration.json")
     content = json.dumps(_configuration(work), indent=1, sort_keys=True).encode()
-    if work.stored(key) == content:
+    if work.bucket.stored(key) == content:
         work.find("the stored configuration is the same")
         return
-    work.store(key, content)
+    work.bucket.store(key, content)
     work.say(f"wrote {key}")
 
 
@@ -104,7 +103,7 @@ def _component(work: Work, name: str) -> DeclaredComponent:
 
 
 def _install_packages(work: Work, provider: Provider) -> Values:
-    others = (*_AGENTS, AUTHENTICATOR)
+    others = (*AGENTS, AUTHENTICATOR)
     packages = [
         each for each in work.order.cluster.components if each.role is ComponentRole.PACKAGE and each.name not in others
     ]

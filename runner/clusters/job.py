@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from runner.clusters.actions import ACTIONS
+from runner.clusters.programs import command
 from runner.clusters.providers import provider_of
 from runner.clusters.tasks import TASKS
 from runner.clusters.work import Work
@@ -15,8 +16,11 @@ from runner.job import Preparation, Tools
 from tidegate.aws.client import AwsError
 from tidegate.clusters.adapters.files import read_order, read_plan, result_text
 from tidegate.clusters.adapters.source import spec_document
+from tidegate.clusters.rules.execution_refusals import NotItsTurn
 from tidegate.clusters.rules.order import TaskOrder, TaskResult, result_key
 from tidegate.clusters.rules.plan import ClusterPlan, PlannedHook
+from tidegate.clusters.rules.progress import hook_of
+from tidegate.clusters.rules.record import Place
 from tidegate.clusters.rules.refusals import ClusterRefused
 from tidegate.deploys.rules.job import TakenJob
 from tidegate.plans.rules.plan import Artifact
@@ -31,7 +35,7 @@ def run_task(tools: Tools, preparation: Preparation, taken: TakenJob) -> dict[st
     try:
         values = _values(work, preparation, taken)
     finally:
-        work.close()
+        work.connections.close()
     result = TaskResult(tuple(sorted(values.items())), work.found, tuple(work.warnings))
     try:
         tools.aws.put_object(tools.settings.bucket, result_key(taken.job.id), result_text(result), "application/json")
@@ -69,24 +73,16 @@ def _values(work: Work, preparation: Preparation, taken: TakenJob) -> Mapping[st
                 known = ", ".join(ACTIONS)
                 raise TaskFailed(f"The hook {hook.name} has the unknown action {hook.action!r}. Allowed: {known}.")
             return action(work, provider)
-        return work.command([*hook.command], f"The hook {hook.name}", float(hook.seconds))
+        return command(work, [*hook.command], f"The hook {hook.name}", float(hook.seconds))
     except ClusterRefused as error:
         raise TaskFailed(str(error)) from error
 
 
 def _hook(order: TaskOrder, plan: ClusterPlan) -> PlannedHook | None:
-    if not order.hook:
-        return None
-    wanted = (order.registrar, order.hook, order.task)
-    for each in _hooks(plan):
-        if (each.registrar, each.name, each.task) == wanted:
-            return each
-    raise RunnerFault(f"The plan has no hook {order.hook} of {order.registrar} at {order.task or 'the workflow'}.")
-
-
-def _hooks(plan: ClusterPlan) -> tuple[PlannedHook, ...]:
-    at_steps = tuple(hook for step in plan.steps for hook in (*step.before, *step.after))
-    return (*plan.before, *plan.after, *plan.on_error, *plan.always, *at_steps)
+    try:
+        return hook_of(plan, Place(order.task, order.hook, order.registrar))
+    except NotItsTurn as error:
+        raise RunnerFault(str(error)) from error
 
 
 def _named(order: TaskOrder) -> str:

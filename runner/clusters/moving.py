@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from runner.clusters.api import Api
-from runner.clusters.objects import Identity, Object, identity, labels
+from runner.clusters.objects import Object, identity, labels
 
 #: Labels of definitions, and of objects, that are moved.
 OF_DEFINITIONS = ("clusterctl.cluster.x-k8s.io", "clusterctl.cluster.x-k8s.io/move", "tidegate/move")
@@ -50,10 +50,6 @@ def owners_first(found: Iterable[Object]) -> list[Object]:
 
 def owners(found: Object) -> tuple[Mapping[str, str], ...]:
     return tuple(found["metadata"].get("ownerReferences") or ())
-
-
-def owner_identity(reference: Mapping[str, str], namespace: str) -> Identity:
-    return Identity(reference["apiVersion"], reference["kind"], namespace, reference["name"])
 
 
 def _belongs(found: Object, chosen: Mapping[str, Object]) -> bool:

@@ -10,6 +10,7 @@ from runner.clusters import moving, pausing, pivot
 from runner.clusters.actions import install_on, required, write_configuration
 from runner.clusters.diagnosing import diagnose
 from runner.clusters.providers.protocol import Provider
+from runner.clusters.values import Values
 from runner.clusters.work import Work
 from runner.faults import TaskFailed
 from tidegate.clusters.rules.context import (
@@ -27,7 +28,6 @@ from tidegate.clusters.rules.refusals import ClusterRefused
 from tidegate.clusters.rules.workflow import Operation
 from tidegate.deploys.rules.cluster import ComponentRole
 
-Values = Mapping[str, str]
 Task = Callable[[Work, Provider], Values]
 
 
@@ -38,8 +38,7 @@ def _validate(work: Work, provider: Provider) -> Values:
         work.path(component.path)
         if component.values:
             work.path(component.values)
-    step = next(each for each in work.plan.steps if each.task == work.order.task)
-    found = {key: _find(work, provider, Key(key)) for key in step.produces}
+    found = {key: _find(work, provider, Key(key)) for key in work.step.produces}
     for key, reference in found.items():
         if key != work.own_key or work.order.operation is not Operation.DELETE or not provider.deletes_from_outside:
             _check(work, Key(key), reference)
@@ -136,12 +135,11 @@ def _installing(role: ComponentRole, *, controllers: bool = False) -> Task:
     """Install the components of a role, and before them, on clusters that make clusters, the provider's controllers."""
 
     def install(work: Work, provider: Provider) -> Values:
-        step = next(each for each in work.plan.steps if each.task == work.order.task)
-        key = Key(step.needs[0])
+        key = Key(work.step.needs[0])
         changed = _install(work, provider, key, role, controllers=controllers)
         if not changed:
             work.find("all of it is installed and ready")
-        return {Key.DIFF: diff_text(changed)} if Key.DIFF in step.produces else {}
+        return {Key.DIFF: diff_text(changed)} if Key.DIFF in work.step.produces else {}
 
     return install
 
@@ -170,14 +168,14 @@ def _moving(source: Key, target: Key) -> Task:
 
 def _back_up(work: Work, _provider: Provider) -> Values:
     """Store all objects of clusters, without secrets."""
-    key = work.key(f"backup-{work.job.deployment}.jsonl.gz")
-    if work.stored(key) is not None:
+    key = work.bucket.key(f"backup-{work.job.deployment}.jsonl.gz")
+    if work.bucket.stored(key) is not None:
         work.find("the bundle is there")
         return {Key.BACKUP: key}
     reference = required(work, Key.MANAGEMENT)
     found = moving.objects(work.api(reference)) if reference.access is not Access.SIMULATED else []
     lines = [json.dumps(each) for each in found if each["kind"] != "Secret"]
-    work.store(key, gzip.compress("\n".join(lines).encode(), mtime=0), "application/gzip")
+    work.bucket.store(key, gzip.compress("\n".join(lines).encode(), mtime=0), "application/gzip")
     work.say(f"stored {len(lines)} objects in {key}")
     return {Key.BACKUP: key}
 
@@ -185,9 +183,9 @@ def _back_up(work: Work, _provider: Provider) -> Values:
 def _delete_backup(work: Work, _provider: Provider) -> Values:
     if work.context.has(Key.BACKUP):
         key = work.context.text(Key.BACKUP)
-        if not key.startswith(work.key("backup-")):
+        if not key.startswith(work.bucket.key("backup-")):
             raise TaskFailed(f"{key[:100]!r} is no backup of {work.name}. Nothing was deleted.")
-        work.discard(key)
+        work.bucket.discard(key)
     return {}
 
 
@@ -251,9 +249,9 @@ def _diagnosing(*keys: Key) -> Task:
         reference = required(work, key)
         name = f"cluster-tasks/{work.job.id}/diagnostics"  # It expires, unlike what is about the cluster as it is.
         if (own := provider.diagnose(key)) is not None:
-            work.store(f"{name}.json", own)
+            work.bucket.store(f"{name}.json", own)
         if reference.access.has_api:
-            work.store(f"{name}.zip", diagnose(work, work.api(reference)), "application/zip")
+            work.bucket.store(f"{name}.zip", diagnose(work, work.api(reference)), "application/zip")
         work.say(f"the diagnostics of {reference.name} are {name}.* in the artifact bucket")
         return {}
 

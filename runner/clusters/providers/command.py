@@ -1,9 +1,9 @@
-"""The provider ``command``: a program of the repository for each task.
+"""The provider ``command``: programs of the repository.
 
 Its section of the cluster's file: ``tasks: {TASK: [ARGUMENT, ...]}`` what to run for a task, and ``probes:`` likewise,
 which exits with 0 if the task's effect is there, and 1 if it is not. Other exit codes are failures, 75 says that
 something does not answer. There is no shell. Programs run in the directory of the cluster's file, with the variables of
-runner/clusters/work.py; those that make a cluster write how to reach it to ``TIDEGATE_VALUES``, as
+runner/clusters/programs.py; those that make a cluster write how to reach it to ``TIDEGATE_VALUES``, as
 ``management-cluster=eks:ARN`` or ``management-cluster=secret:NAME``. Its bootstrap cluster needs no program if
 ``bootstrap`` says which it is, or what EKS makes it of (bootstrap.py).
 """
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from runner.clusters.programs import command, run, variables
 from runner.clusters.providers.bootstrap import bootstrap_of
 from runner.clusters.providers.options import mapping, refuse_unknown, wrong
 from runner.clusters.providers.protocol import Plain, Status
@@ -100,7 +101,7 @@ class Command(Plain):
         what = f"The probe of {task}"
         file = work.tools.directory / "probed"
         file.unlink(missing_ok=True)
-        code = work.run(argv, what, self._seconds, work.environ(file))
+        code = run(work, argv, what, self._seconds, variables(work, file))
         if code not in {0, _ABSENT}:
             raise TaskFailed(f"{what} failed with exit code {code}: 0 says that its effect is there, 1 that it is not.")
         return code == 0
@@ -115,7 +116,7 @@ class Command(Plain):
 
     def _run(self, task: str) -> Values:
         argv = self._argv("tasks", task)
-        return self._work.command(argv, f"The command of {task}", self._seconds) if argv else {}
+        return command(self._work, argv, f"The command of {task}", self._seconds) if argv else {}
 
     def _argv(self, option: str, task: str) -> list[str]:
         said = mapping(self._work, option).get(task)
@@ -129,7 +130,7 @@ class Command(Plain):
 
     @property
     def _seconds(self) -> float:
-        step = next((each for each in self._work.plan.steps if each.task == self._work.order.task), None)
+        step = self._work.plan.step(self._work.order.task)
         return float(step.seconds) if step else self._work.tools.settings.program_seconds
 
 

@@ -117,7 +117,7 @@ class Simulated:
         return ClusterReference(name, Access.SIMULATED)
 
     def _read(self) -> dict[str, Any]:
-        stored = self._work.stored(self._key)
+        stored = self._work.bucket.stored(self._key)
         state: dict[str, Any] = json.loads(stored) if stored else {"fence": 0, "clusters": {}, "owner": ""}
         if state["fence"] > self._work.order.fence:
             raise TaskFailed(
@@ -127,8 +127,8 @@ class Simulated:
 
     def _write(self, state: dict[str, Any]) -> None:
         content = json.dumps({**state, "fence": self._work.order.fence}, sort_keys=True)
-        self._work.store(self._key, content.encode())
+        self._work.bucket.store(self._key, content.encode())
 
     @property
     def _key(self) -> str:
-        return self._work.key("simulated.json")
+        return self._work.bucket.key("simulated.json")

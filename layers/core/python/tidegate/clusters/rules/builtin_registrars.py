@@ -7,16 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tidegate.clusters.rules.context import Key
+from tidegate.clusters.rules.context import OWN_KEYS, Key
 from tidegate.clusters.rules.registrar import Binder, Hook, Registrar
 from tidegate.deploys.rules.cluster import ClusterKind, HookFailure
 
 _PIVOT, _MANAGEMENT = "pivot-to-management", "install-management-components"
-
-
-def _own_cluster(binder: Binder) -> Key:
-    """Return the key of the cluster that the workflow is about."""
-    return Key.MANAGEMENT if binder.workflow.kind is ClusterKind.MANAGEMENT else Key.WORKLOAD
 
 
 class ResourcesAfterPivot(Registrar):
@@ -47,7 +42,7 @@ class GitOps(Registrar):
             "install-gitops-agent",
             "Installs the GitOps agent that the cluster's file names.",
             action="install-gitops-agent",
-            needs=(_own_cluster(binder),),
+            needs=(OWN_KEYS[binder.workflow.kind],),
             on_error=HookFailure.WARN,
         )
         binder.after_workflow(hook)
@@ -70,7 +65,7 @@ class Packages(Registrar):
             "install-packages",
             "Installs or upgrades the components of the role package.",
             action="install-packages",
-            needs=(_own_cluster(binder),),
+            needs=(OWN_KEYS[binder.workflow.kind],),
             on_error=HookFailure.WARN,
             seconds=1800,
         )
@@ -87,7 +82,7 @@ class WriteConfiguration(Registrar):
             "write-configuration",
             "Writes the configuration of the cluster as it is now to the artifact bucket.",
             action="write-configuration",
-            needs=(_own_cluster(binder),),
+            needs=(OWN_KEYS[binder.workflow.kind],),
         )
         binder.after_workflow(hook)
 

@@ -30,6 +30,10 @@ class Key(StrEnum):
     DIFF = "diff"
 
 
+#: The key of the cluster that a workflow is about, by its kind.
+OWN_KEYS: Mapping[ClusterKind, Key] = {ClusterKind.MANAGEMENT: Key.MANAGEMENT, ClusterKind.WORKLOAD: Key.WORKLOAD}
+
+
 class Access(StrEnum):
     """How a cluster's API server is reached.
 

@@ -7,17 +7,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 
-from tidegate.clusters.rules.context import Key
+from tidegate.clusters.rules.context import OWN_KEYS
 from tidegate.clusters.rules.plan import ClusterPlan
 from tidegate.clusters.rules.record import ClusterRecord, FirstError, Lock, PhaseState
 from tidegate.clusters.rules.workflow import Operation
-from tidegate.deploys.rules.cluster import ClusterKind, CurrentCluster
+from tidegate.deploys.rules.cluster import CurrentCluster
 from tidegate.rules.decision import Decision
 
 #: How a plan names the version of Kubernetes itself among the versions that change.
 KUBERNETES = "kubernetes"
-#: The value of the context that says how to reach a cluster of a kind.
-_OWN = {ClusterKind.MANAGEMENT: Key.MANAGEMENT, ClusterKind.WORKLOAD: Key.WORKLOAD}
 INTERRUPTED = "The workflow ended before it did."
 
 
@@ -59,7 +57,7 @@ def _made(record: ClusterRecord, plan: ClusterPlan, values: Mapping[str, str]) -
         plan.provider_version,
         tuple((each.name, each.version) for each in plan.cluster.components),
         cluster_hash=plan.cluster_hash,
-        reference=values.get(_OWN[plan.cluster.kind]) or (before.reference if before else ""),
+        reference=values.get(OWN_KEYS[plan.cluster.kind]) or (before.reference if before else ""),
     )
 
 

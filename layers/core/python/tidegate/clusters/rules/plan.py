@@ -6,6 +6,7 @@ execution that carries it out.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -96,6 +97,18 @@ class ClusterPlan:
     machine: str = ""
     cluster_hash: str = ""
     unchanged: bool = False
+
+    def step(self, task: str) -> Step | None:
+        """Return the step of a task, None if the workflow has no such task."""
+        return next((each for each in self.steps if each.task == task), None)
+
+    @property
+    def hooks(self) -> Iterator[PlannedHook]:
+        """All hooks, those of the whole workflow first."""
+        for hooks in (self.before, self.after, self.on_error, self.always):
+            yield from hooks
+        for step in self.steps:
+            yield from (*step.before, *step.after)
 
     def applies_at(self, task: str) -> bool:
         """Tell whether the plan of the root module is applied at this task."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
@@ -41,36 +41,25 @@ class TaskDecision:
     values: tuple[tuple[str, str], ...] = ()
 
 
-def step_of(plan: ClusterPlan, task: str) -> Step | None:
-    return next((each for each in plan.steps if each.task == task), None)
-
-
 def hook_of(plan: ClusterPlan, place: Place) -> PlannedHook | None:
     """Return the planned hook at a place, None for a task. Raise NotItsTurn for an unknown one."""
     if not place.hook:
         return None
-    for hook in _hooks(plan):
+    for hook in plan.hooks:
         if (hook.task, hook.name, hook.registrar) == (place.task, place.hook, place.registrar):
             return hook
     raise NotItsTurn(f"The plan has no {place} of {place.registrar}.")
 
 
-def _hooks(plan: ClusterPlan) -> Iterator[PlannedHook]:
-    for hooks in (plan.before, plan.after, plan.on_error, plan.always):
-        yield from hooks
-    for step in plan.steps:
-        yield from (*step.before, *step.after)
-
-
 def seconds_of(plan: ClusterPlan, task: str) -> int:
     """Return the time limit of a task."""
-    step = step_of(plan, task)
+    step = plan.step(task)
     return step.seconds if step else DIAGNOSES[task].seconds
 
 
 def is_checkpointed(plan: ClusterPlan, place: Place) -> bool:
     """Tell whether a resumed workflow may leave it out. Validation, and what runs at each end, always runs again."""
-    hook, step = hook_of(plan, place), step_of(plan, place.task)
+    hook, step = hook_of(plan, place), plan.step(place.task)
     if hook is not None:
         return hook.point not in _AFTER_AN_ERROR
     return step is not None and step.checkpoint
@@ -78,7 +67,7 @@ def is_checkpointed(plan: ClusterPlan, place: Place) -> bool:
 
 def decide_task(record: ClusterRecord, plan: ClusterPlan, place: Place, checkpoint: Checkpoint | None) -> TaskDecision:
     """Decide what follows at a place, for an execution that has the lock. Raise NotItsTurn."""
-    hook, step = hook_of(plan, place), step_of(plan, place.task)
+    hook, step = hook_of(plan, place), plan.step(place.task)
     if step is None and hook is None and place.task not in DIAGNOSES:
         raise NotItsTurn(f"The plan has no task {place.task!r}.")
     if record.working.first_error is not None:
@@ -111,7 +100,7 @@ def _gives_back(record: ClusterRecord, plan: ClusterPlan, step: Step) -> bool:
 
 def begun(record: ClusterRecord, plan: ClusterPlan, phase: Phase) -> ClusterRecord:
     """Return the record with a task or hook that runs. What it takes is held from now on, whatever becomes of it."""
-    step = None if phase.place.hook else step_of(plan, phase.place.task)
+    step = None if phase.place.hook else plan.step(phase.place.task)
     record = record.with_phase(phase)
     if step is None or not step.acquires or any(each.name == step.acquires for each in record.held):
         return record
@@ -120,7 +109,7 @@ def begun(record: ClusterRecord, plan: ClusterPlan, phase: Phase) -> ClusterReco
 
 def done(record: ClusterRecord, plan: ClusterPlan, phase: Phase, result: TaskResult, at: datetime) -> ClusterRecord:
     """Return the record after a task or hook, without what it has given back."""
-    step = None if phase.place.hook else step_of(plan, phase.place.task)
+    step = None if phase.place.hook else plan.step(phase.place.task)
     record = record.with_phase(replace(phase, state=PhaseState.DONE, ended_at=at, reason=_found(result)))
     record = _warned(record, *(f"{phase.place}: {each}" for each in result.warnings))
     if step is None or not step.releases:
@@ -153,7 +142,7 @@ def values_for(plan: ClusterPlan, place: Place, known: Mapping[str, str]) -> tup
     A task gets what it needs, a hook all. So does a task that gives something back once the workflow has failed, and
     diagnostics: they take what is there.
     """
-    step = step_of(plan, place.task)
+    step = plan.step(place.task)
     if place.hook or step is None or step.releases:
         return tuple(sorted(known.items()))
     missing = [key for key in step.needs if key not in known]
@@ -165,7 +154,7 @@ def values_for(plan: ClusterPlan, place: Place, known: Mapping[str, str]) -> tup
 def check_values(plan: ClusterPlan, place: Place, result: TaskResult) -> None:
     """Check what a task or hook has produced: all that it declares, and nothing else. Raise UnexpectedValue."""
     names = {key for key, _ in result.values}
-    planned = hook_of(plan, place) or step_of(plan, place.task)
+    planned = hook_of(plan, place) or plan.step(place.task)
     wrong = names ^ set(planned.produces if planned else ())
     if wrong:
         raise UnexpectedValue(f"{place} has not produced exactly its values: {', '.join(sorted(wrong))}.")
@@ -178,7 +167,7 @@ def undone_by(plan: ClusterPlan, release: Place) -> tuple[Place, ...]:
 
     These are the task that had taken it, every task that needs a value of such a one, and their hooks.
     """
-    step = None if release.hook else step_of(plan, release.task)
+    step = None if release.hook else plan.step(release.task)
     given_back = step.releases if step else ""
     gone = {each.task for each in plan.steps if each.acquires and each.acquires == given_back}
     for step in plan.steps:
