@@ -37,10 +37,9 @@ class Command(Plain):
     def validate(self) -> None:
         work = self._work
         refuse_unknown(work, work.options, (*_COMMANDS, "bootstrap"))
-        known = (*(each.task for each in work.plan.steps), _RESOURCES, *_OF_ALL)
         for option in _COMMANDS:
             for task in mapping(work, option):
-                refuse_unknown(work, {task: None}, tuple(dict.fromkeys(known)), f"provider.{option}")
+                refuse_unknown(work, {task: None}, _TASKS, f"provider.{option}")
                 self._argv(option, task)
         for step in work.plan.steps:
             made = self._bootstrap is not None and step.task in _OF_BOOTSTRAP
@@ -135,8 +134,8 @@ class Command(Plain):
 
 
 _OF_BOOTSTRAP = ("create-bootstrap-cluster", "delete-bootstrap-cluster")
-#: Tasks of workflows of other operations: one file serves all of them.
-_OF_ALL = (
+#: The tasks that run a command, of all workflows: one file serves all of them.
+_TASKS = (
     "validate",
     "create-bootstrap-cluster",
     "install-bootstrap-components",
@@ -150,6 +149,7 @@ _OF_ALL = (
     "delete-bootstrap-cluster",
     "delete-management-cluster",
     "delete-workload-cluster",
+    _RESOURCES,
 )
 
 

@@ -75,6 +75,11 @@ def test_a_misspelt_task_is_refused_with_the_nearest(shop):
         shop(**{SPEC: spec() + '    create-workload-clustr: ["true"]\n'}).run("validate")
 
 
+def test_a_command_for_a_task_that_runs_none_is_refused(shop):
+    with pytest.raises(TaskFailed, match=r"install-networking.*Allowed"):
+        shop(**{SPEC: spec() + '    install-networking: ["true"]\n'}).run("validate")
+
+
 def test_a_probe_that_fails_is_no_answer(shop):
     made = shop(**{SPEC: spec(more=f"  probes:\n    {CREATE}: [sh, -c, exit 2]\n")})
     with pytest.raises(TaskFailed, match="exit code 2"):
