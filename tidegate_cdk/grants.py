@@ -500,6 +500,10 @@ _GRANTS: Mapping[Capability, Callable[[GrantContext], Grant]] = {
     Capability.REMOVE_SPECULATIVE_PLANS: remove_layers,
     Capability.DRIFTS: _records("drift", actions=(*_READ, "dynamodb:PutItem")),
     Capability.READ_DRIFTS: _records("drift", actions=_READ_MANY),
+    # A day and the mark of the counted deployment are one transaction.
+    Capability.COUNT: _records("insights", "deployment", actions=(*_READ, *_WRITE)),
+    Capability.COUNT_DRIFT: _records("insights", actions=(*_READ, "dynamodb:PutItem")),
+    Capability.READ_INSIGHTS: _records("insights", actions=("dynamodb:Query",)),
     Capability.SCHEDULE_DRIFT: _schedule_drift,
     Capability.REMOVE_SCHEDULES: _remove_schedules,
     Capability.START_DRIFT: _start_drift,

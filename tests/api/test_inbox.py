@@ -22,6 +22,7 @@ STORES = (
     "config_updates",
     "deployments",
     "drifts",
+    "insights",
     "pull_requests",
     "queues",
     "repository_index",
@@ -126,7 +127,7 @@ class Counted:
         return call
 
 
-@pytest.mark.parametrize("path", ["/", "/search?q=root", "/deployments", "/clusters", "/environments"])
+@pytest.mark.parametrize("path", ["/", "/search?q=root", "/deployments", "/clusters", "/insights", "/environments"])
 def test_a_page_over_everything_takes_at_most_fifteen_reads(wires, path):
     for number in range(40):
         wires.repository_index.remember(KnownRepository(f"acme/repo-{number:02}", "main", "0" * 40, NOW))

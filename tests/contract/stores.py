@@ -30,6 +30,7 @@ from tests.fakes import (
     MemoryRepositoryIndex,
     MemorySpeculativePlans,
 )
+from tests.fakes.insights import MemoryInsights
 from tidegate.aws.client import AwsError
 from tidegate.changes.adapters.change_sets import DynamoChangeSets
 from tidegate.deploys.adapters.deployments import DynamoCheckRuns, DynamoDeployments
@@ -40,6 +41,7 @@ from tidegate.deploys.adapters.queue_snapshots import DynamoQueueSnapshots
 from tidegate.deploys.adapters.queues import DynamoDeployQueues
 from tidegate.discovery.adapters.repository_index import DynamoRepositoryIndex
 from tidegate.drift.adapters.drifts import DynamoDrifts
+from tidegate.insights.adapters.days import DynamoInsights
 from tidegate.ports import (
     ChangeSets,
     CheckRuns,
@@ -47,6 +49,7 @@ from tidegate.ports import (
     Deployments,
     DeployQueues,
     Drifts,
+    Insights,
     JobLogs,
     Jobs,
     PlanRunners,
@@ -102,6 +105,7 @@ class Stores:
     drifts: Drifts
     places: PlanSlots
     plan_runners: PlanRunners
+    insights: Insights
 
 
 class BotoAws:
@@ -136,6 +140,7 @@ def memory_stores() -> Stores:
         MemoryDrifts(),
         MemoryPlanSlots(),
         MemoryPlanRunners(),
+        MemoryInsights(deployments),
     )
 
 
@@ -171,4 +176,5 @@ def dynamodb_stores(client: Any, table: str) -> Stores:
         DynamoDrifts(client, table),
         DynamoPlanSlots(client, table, now=lambda: 1_000_000.0),
         DynamoPlanRunners(client, table),
+        DynamoInsights(client, table),
     )

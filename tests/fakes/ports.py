@@ -43,6 +43,7 @@ from tests.fakes.config_updates import (
     MemoryTargetStatuses,
     MemoryUpdateWorkflows,
 )
+from tests.fakes.insights import MemoryInsights
 from tests.fakes.notifications import MemoryNotificationQueue, MemoryNotifications, MemoryReceivers
 from tests.fakes.policies import MemoryOrganizationPolicies
 from tests.fakes.queue_snapshots import MemoryQueueSnapshots
@@ -107,6 +108,7 @@ def memory_ports(settings: dict[str, str] | None = None, **given: Any) -> Ports:
         "drifts": MemoryDrifts(),
         "events": MemoryEventQueue(),
         "forge_deliveries": MemoryForgeDeliveries(),
+        "insights": MemoryInsights(deployments),
         "issues": MemoryIssues(),
         "job_logs": MemoryJobLogs(),
         "jobs": MemoryJobs(),

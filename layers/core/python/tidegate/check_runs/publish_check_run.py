@@ -16,6 +16,7 @@ from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.state import is_final
 from tidegate.deploys.texts.text import check_run_name, render_continued
 from tidegate.gates.notify_waiting import notify_waiting
+from tidegate.insights.count import count_deployment
 from tidegate.ports import Ports, PublishedCheckRun
 from tidegate.pull_requests.show_deploys import deploys_changed
 from tidegate.rules.errors import NotYet
@@ -36,6 +37,7 @@ def publish_check_run(
 ) -> None:
     """Publish the deployment's newest state; with ``again`` also if it is shown, because the context changed.
 
+    A deployment that has ended is counted first: the reconciler repeats all of it until the end is published.
     With ``if_new``, unchanged content is not written again. ``repeated_by`` is the deployment that runs this one again,
     if any. ``answer`` says why a request had no effect, and stays until the state changes. Raise NotYet before
     ``not_before`` (seconds since 1970), ForgeUnavailable (with the seconds to wait, if known) and ForgeRefused.
@@ -47,6 +49,8 @@ def publish_check_run(
     shown = ports.check_runs.published(deployment.id)
     if shown is not None and shown.shown_version >= deployment.version and not again:
         return
+    if is_final(deployment.state) and (shown is None or shown.shown_version < deployment.version):
+        count_deployment(ports, deployment)
     repeated_by = repeated_by or (shown.repeated_by if shown else "")
     answer = answer or (shown.answer if shown and shown.answered_in == deployment.state else "")
     check_run = present_check_run(ports, deployment, answer, repeated_by)

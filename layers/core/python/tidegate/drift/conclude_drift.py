@@ -13,6 +13,7 @@ from tidegate.config.rules.drift import DriftFinding, DriftRecord, DriftState, f
 from tidegate.deploys.rules.failure import in_words, read_cause
 from tidegate.deploys.rules.state import State
 from tidegate.drift.report_drift import report_drift
+from tidegate.insights.count import count_drift
 from tidegate.ports import (
     Delivery,
     Ports,
@@ -46,6 +47,7 @@ def conclude_drift(ports: Ports, repository: str, schedule: str, execution: str)
         _ask(ports, record)
     shown = _shown(ports, record)
     ports.drift_events.looked_for(shown)
+    count_drift(ports, shown)
     deciding_again(partial(_ended, ports, shown))
     return shown.summary
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tidegate.ports.event_publisher import *
     from tidegate.ports.forge import *
     from tidegate.ports.identity import *
+    from tidegate.ports.insights import *
     from tidegate.ports.jobs import *
     from tidegate.ports.notifications import *
     from tidegate.ports.plan_slots import *
@@ -54,6 +55,7 @@ _MODULES = {
         "ForgeIssues ForgeUrls People PullRequestMerger PullRequestReader Reviews"
     ),
     "identity": "PublicKeys TokenSigner",
+    "insights": "Insights",
     "jobs": "JobLogs Jobs LogChunk PlanRunners",
     "notifications": "NotificationQueue Notifications Receivers",
     "plan_slots": "PlanSlots",

@@ -84,6 +84,7 @@ if TYPE_CHECKING:
         ForgeDeliveries,
         ForgeIssues,
         ForgeUrls,
+        Insights,
         JobLogs,
         Jobs,
         NotificationQueue,
@@ -532,6 +533,12 @@ class Ports:
         from tidegate.drift.adapters.drifts import DynamoDrifts
 
         return DynamoDrifts(self._dynamodb, self._table)
+
+    @cached_property
+    def insights(self) -> Insights:
+        from tidegate.insights.adapters.days import DynamoInsights
+
+        return DynamoInsights(self._dynamodb, self._table)
 
     @cached_property
     def schedules(self) -> Schedules:

@@ -28,6 +28,7 @@ from tidegate.web.cluster_pages import ClusterPages
 from tidegate.web.compression import compressed
 from tidegate.web.drift_pages import DriftPages
 from tidegate.web.inbox_pages import InboxPages
+from tidegate.web.insight_pages import InsightPages
 from tidegate.web.lock_pages import LockPages
 from tidegate.web.log_pages import LogPages
 from tidegate.web.nested import flattened_event
@@ -114,6 +115,7 @@ class WebApplication:
         UpdatePages(ports, self._authorization, shapes, self._rendering).add_to(self.app)
         Pages(ports, self._authorization, shapes, self._rendering).add_to(self.app)
         InboxPages(ports, self._authorization, self._rendering).add_to(self.app)
+        InsightPages(ports, self._authorization, self._rendering).add_to(self.app)
         LogPages(ports, shapes, self._rendering).add_to(self.app)
         PlanPages(ports, shapes, self._rendering).add_to(self.app)
         ChangePages(ports, self._authorization, shapes, self._rendering).add_to(self.app)

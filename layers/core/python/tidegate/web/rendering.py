@@ -178,6 +178,7 @@ def _menu(terms: ForgeTerms) -> tuple[tuple[str, str], ...]:
         ("Environments", "/environments"),
         ("Clusters", "/clusters"),
         ("Drift", "/drift"),
+        ("Insights", "/insights"),
         ("Repositories", "/repositories"),
     )
 

@@ -1,0 +1,1 @@
+"""What a deployment adds to its day, and what days say together."""
