@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import random
 import re
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from tidegate.insights.adapters.days import DynamoInsights
+from tidegate.insights.rules.day import Day, DriftSeen, with_drift, with_ended
+from tidegate.insights.rules.ended import Ended, Result
 from tidegate_local.client import LocalCloud
 from tidegate_local.demo import deploys, pull_request
 from tidegate_local.demo.stage import POLL, REPOSITORY, SAMPLE, DemoFailed
@@ -48,6 +53,7 @@ def main() -> None:
         for number in range(MORE):
             tag = f"# Tag {number}\n"
             forge.push(REPOSITORY, {f"{deploys.ROOTS[1]}/tags.tf": tag}, f"Tag the orders ({number + 1})")
+        _fill_insights(cloud)
         _take_pages(browser, cloud.info["api_url"], forge)
         _take_pull_request(browser, cloud.info["api_url"], forge, sha)
         browser.close()
@@ -126,6 +132,35 @@ def _take_change(page: Page, url: str) -> None:
     page.screenshot(path=HERE / "inbox.png")
     page.goto(f"{url}/repositories")
     page.screenshot(path=HERE / "repositories.png")
+    page.set_viewport_size({"width": 1120, "height": 1060})
+    page.goto(f"{url}/insights?repository={STAGES_REPOSITORY}")
+    page.screenshot(path=HERE / "insights.png")
+
+
+def _fill_insights(cloud: LocalCloud) -> None:
+    """Store what a month of deployments would have been counted as: nobody waits for one here."""
+    client = cloud.client("dynamodb")
+    (table,) = client.list_tables()["TableNames"]
+    chance = random.Random(7)  # noqa: S311  # The same picture each time.
+    now = datetime.now(UTC)
+    for age in range(1, 30):
+        at = now - timedelta(days=age)
+        day = Day(STAGES_REPOSITORY, f"{at:%Y-%m-%d}")
+        for _ in range(chance.randint(0, 3) if at.weekday() in {5, 6} else chance.randint(3, 9)):
+            day = with_ended(day, _deployed(chance, at))
+        day = with_drift(day, "nightly", [DriftSeen("nightly", "prod", 1, (age % 6) * 86_400)])
+        DynamoInsights(client, table).save(day)
+
+
+def _deployed(chance: random.Random, at: datetime) -> Ended:
+    """Return one deployment: later stages wait longer for their reviews."""
+    place = chance.randrange(len(STAGES))
+    review, run = chance.expovariate(1 / (900 * (place + 1))), 40 + chance.expovariate(1 / 90)
+    queue = chance.expovariate(1 / 60)
+    result = Result.FAILED if chance.random() < 0.08 else Result.APPLIED  # noqa: PLR2004
+    lead = queue + review + run if result is Result.APPLIED else None
+    root, team = f"{STAGES[place]}/network", ("sre", "web")[place % 2]
+    return Ended(at, root, STAGES[place], team, result, lead, queue, review, run, round(run * 11))
 
 
 def _take_pull_request(browser: Browser, url: str, forge: ForgeClient, sha: str) -> None:

@@ -83,6 +83,7 @@ def test_the_description_is_public_and_names_each_answer():
         "/api/v1/drift",
         "/api/v1/notifications",
         "/api/v1/drift/look",
+        "/api/v1/insights",
         "/api/v1/deployments/{id}/cancel",
         "/api/v1/deployments/{id}/rerun",
         "/api/v1/pulls",

@@ -25,6 +25,7 @@ def wsgi(wires):
 
 def _event(environ):
     headers = {name[5:].lower().replace("_", "-"): value for name, value in environ.items() if name.startswith("HTTP_")}
+    headers.pop("accept-encoding", None)  # The tools do not unpack answers.
     if environ.get("CONTENT_TYPE"):
         headers["content-type"] = environ["CONTENT_TYPE"]
     body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))

@@ -58,10 +58,11 @@ class Chart:
         )
 
     def _highest(self) -> float:
-        """Return the end of the scale: the highest bar, 1 without any."""
-        columns = zip(*(each.values for each in self.series), strict=True)
-        gather = sum if self.stacked else max
-        return max((gather([value or 0 for value in column]) for column in columns), default=0) or 1
+        """Return the end of the scale: the highest bar; for counts, which are stacked, one with whole numbers."""
+        columns = zip(*([value or 0 for value in each.values] for each in self.series), strict=True)
+        if self.stacked:
+            return max(1, -(-max(map(sum, columns)) // _LINES)) * _LINES
+        return max(map(max, columns)) or 1
 
     def _bars(self, place: int, top: float) -> Markup:
         slot = _PLOT_WIDTH / len(self.labels)

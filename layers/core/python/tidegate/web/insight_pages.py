@@ -201,7 +201,7 @@ def percent(share: float) -> str:
 
 
 def _count(number: float) -> str:
-    return f"{number:.0f}" if number % 1 < 0.05 or number >= 10 else f"{number:.1f}"  # noqa: PLR2004
+    return f"{number:.0f}"
 
 
 def _histogram(figures: Figures, field: str) -> Histogram:
