@@ -36,8 +36,8 @@ setup: $(SYNCED) ## Install the locked environment into .venv
 demo: setup ## A merge and a pull request, planned, reviewed and applied on this machine, followed on screen (ACT=updates: images from CI to production; ACT=clusters: an upgrade that fails and is resumed)
 	$(PYTHON) -m tidegate_local.demo $(if $(ACT),--act $(ACT))
 
-up: setup ## The local cloud, kept running for you (PORT= for another port)
-	$(BIN)/tidegate local up $(if $(PORT),--port $(PORT))
+up: setup ## The local cloud, kept running for you (PORT= for another port, SAMPLE=1: filled with an organization)
+	$(BIN)/tidegate local up $(if $(PORT),--port $(PORT)) $(if $(SAMPLE),--sample)
 
 lint: setup ## ruff, mypy --strict, statelint, asl-validator, cdk-nag and cfn-lint; fails on any finding
 	$(BIN)/ruff check

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tidegate_cli.options import Json, whole_number
-from tidegate_cli.problems import NotFound, Refused
+from tidegate_cli.problems import NotFound, Refused, WrongUsage
 from tidegate_cli.tree import Command, Group
 from tidegate_local import instances
 
@@ -55,6 +55,9 @@ _Operators = Annotated[
 _GitLab = Annotated[
     bool, typer.Option("--gitlab", help="Use a stand-in for GitLab (API and git, no pages) instead of GitHub.")
 ]
+_Sample = Annotated[
+    bool, typer.Option("--sample", help="Fill it with an organization: roots, stacks, a failure, drift, reviews.")
+]
 _Log = Annotated[Path | None, typer.Option(metavar="FILE", help="Write the messages of the local cloud to this file.")]
 
 
@@ -65,11 +68,14 @@ def up(
     warm: Annotated[bool, typer.Option(help="Start an instance of each function immediately.")] = True,
     operators: _Operators = _OPERATORS,
     gitlab: _GitLab = False,
+    sample: _Sample = False,
     log: _Log = None,
 ) -> None:
     """Start a local cloud and keep it running until Ctrl-C."""
     from tidegate_cli.screen import console
 
+    if sample and gitlab:
+        raise WrongUsage("The sample is for the stand-in for GitHub.", "Omit --sample or --gitlab.")
     _require_packages()
     from tidegate_local.client import LocalCloudFailed
 
@@ -81,7 +87,7 @@ def up(
     end_by_signals()
     try:
         with out.status("Starting the local cloud …") as status:
-            cloud.start(lambda step: _tell_step(out, status, step))
+            cloud.start(lambda step: _tell_step(out, status, "Starting the local cloud", step))
     except KeyboardInterrupt:
         cloud.stop()
         raise
@@ -94,12 +100,29 @@ def up(
         _show(out, known)
         if "latency" in known:
             out.print("Simulated AWS latency is on: tidegate_local/latency.toml.")
+        if sample:
+            _fill(cloud, out)
         out.print("Ctrl-C ends it.")
         _wait(cloud)
     finally:
         file.unlink(missing_ok=True)
         cloud.stop()
     out.print("The local cloud has ended.")
+
+
+def _fill(cloud: LocalCloud, out: Console) -> None:
+    """Fill the cloud with the sample. What fails is told: the cloud goes on with what is there."""
+    from tidegate_local.forge.client import ForgeAnswered
+    from tidegate_local.sample.organization import CONTENT, Organization, SampleFailed
+    from tidegate_local.updates_client import ApiAnswered
+
+    try:
+        with out.status("Filling it …") as status:
+            Organization(cloud, lambda step: _tell_step(out, status, "Filling it", step)).fill()
+    except (SampleFailed, ApiAnswered, ForgeAnswered) as error:
+        typer.secho(f"The sample is not complete: {error}", fg="red", err=True)
+        return
+    out.print(CONTENT)
 
 
 class _Act(StrEnum):
@@ -196,11 +219,11 @@ def _find(port: int | None, *, unambiguous: bool = False) -> dict[str, Any]:
     return found
 
 
-def _tell_step(out: Console, status: Status, step: str) -> None:
-    """Show what the start is at: in place on a terminal, a line each elsewhere."""
-    status.update(f"Starting the local cloud: {step} …")
+def _tell_step(out: Console, status: Status, what: str, step: str) -> None:
+    """Show a step of what takes long: in place on a terminal, a line each elsewhere."""
+    status.update(f"{what}: {step} …")
     if not out.is_terminal:
-        out.print(f"Starting the local cloud: {step} …")
+        out.print(f"{what}: {step} …")
 
 
 def _tell(text: str) -> None:

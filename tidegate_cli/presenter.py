@@ -117,7 +117,7 @@ def roots(repository: str, shown: Sequence[RootModel], query: str = "", hint: st
     stacks = any(set(root.stacks) - {"default"} for root in shown)
     tags = any(root.tags for root in shown)
     columns = ("ROOT", *(["STACK"] if stacks else []), *(["TAGS"] if tags else []), "STATE", "REVISION", "WAITING")
-    table = screen.table(*columns, "CHANGED", right=["WAITING"], whole=["ROOT", "STATE"])
+    table = screen.table(*columns, "CHANGED", right=["WAITING"], whole=["ROOT", "STATE"], spare=["STACK", "TAGS"])
     for root in shown:
         now = root.running or root.last
         table.add_row(

@@ -82,9 +82,9 @@ def show(deployment: DeploymentId, *, url: Url = None, person: Person = None, js
         return
     console = screen.console()
     console.print(presenter.deployment(found), crop=False)
-    console.print(screen.text("\nPlan", "bold"))
-    for line in lines or [f"There is none: it is {screen.state_word(found.state)}."]:
-        console.print(screen.text(f"  {line}"), soft_wrap=True)
+    console.print()
+    for line in lines or [f"There is no plan: it is {screen.state_word(found.state)}."]:
+        console.print(screen.text(line), soft_wrap=True)
 
 
 def _plan(client: ApiClient, found: DeploymentDetails) -> list[str]:

@@ -13,9 +13,10 @@ from tidegate.rules.timestamp import timestamp_from
 from tidegate_cli.harmless import dumps, plain
 
 if TYPE_CHECKING:
-    from rich.console import Console, JustifyMethod, RenderableType
-    from rich.table import Table
+    from rich.console import Console, RenderableType
     from rich.text import Text
+
+    from tidegate_cli.table import WholeTable
 
 #: A state's shape, its word and its colour. Colours are the terminal's own, readable on dark and on light.
 _STATES = {
@@ -118,18 +119,16 @@ def state_word(name: str) -> str:
     return _STATES[name][1] if name in _STATES else plain(name.replace("_", " "))
 
 
-def table(*columns: str, right: Iterable[str] = (), whole: Iterable[str] = ()) -> Table:
-    """Return a table without lines. Nothing in it is cut: what is too long goes on in the next line.
+def table(*columns: str, right: Iterable[str] = (), whole: Iterable[str] = (), spare: Iterable[str] = ()) -> WholeTable:
+    """Return a table without lines, of which nothing is cut: what is too long goes on in the next line.
 
-    The columns ``right`` are numbers, the columns ``whole`` keep their width.
+    The columns ``right`` are numbers, the columns ``whole`` are not broken, and the columns ``spare`` are left out,
+    the last one first, where the terminal has no room.
     """
-    from rich.table import Table
+    from tidegate_cli.table import Heading, WholeTable
 
-    made = Table(box=None, padding=(0, 2, 0, 0), header_style="bold", pad_edge=False)
-    for column in columns:
-        side: JustifyMethod = "right" if column in set(right) else "left"
-        made.add_column(column, overflow="fold", justify=side, no_wrap=column in set(whole))
-    return made
+    numbers, unbroken, optional = set(right), set(whole), set(spare)
+    return WholeTable([Heading(name, name in numbers, name in unbroken, name in optional) for name in columns])
 
 
 def facts(rows: Sequence[tuple[str, str | Text]]) -> RenderableType:

@@ -1,4 +1,4 @@
-"""The tutorial does what it says: its blocks of commands run in order, from an empty home directory."""
+"""The tutorial does what it says: its commands and clicks in order, from an empty home directory, and they are few."""
 
 from __future__ import annotations
 
@@ -6,33 +6,40 @@ import os
 import re
 import signal
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
-import httpx
 import pytest
+from playwright.sync_api import Page, sync_playwright
 
+from tests.browser.site import CHROMIUM, FLAGS
 from tests.e2e.deadlines import DEADLINE, eventually
-from tests.e2e.pages import SECONDS, click
 from tests.local.ports import free_ports
-from tidegate_local.forge.pages.visit import COOKIE
 
 TOP = Path(__file__).parents[2]
 TUTORIAL = (TOP / "docs/start.md").read_text(encoding="utf-8")
-#: A block of commands, the output that a reader expects of it, or a button that a reader clicks in the browser.
+#: A block of commands, the output that a reader expects of it, or a page that a reader opens and a button to click.
 STEP = re.compile(
-    r"^```(?P<kind>sh|text)\n(?P<block>.*?)^```|\*\*(?P<button>Create|Merge) pull request\*\*", re.MULTILINE | re.DOTALL
+    r"^```(?P<kind>sh|text)\n(?P<block>.*?)^```|<http://localhost:4750(?P<page>/\S+)>"
+    r"|\*\*(?P<button>Authorize as maintainer|Approve|Create pull request|Merge pull request)\*\*",
+    re.MULTILINE | re.DOTALL,
 )
 #: What only reads, so that it can be run until it shows what is expected.
-READS = re.compile(r"\.venv/bin/tidegate (validate|stacks|status|pulls|logs) ")
-START, *STEPS = [(found["kind"] or found["button"], found["block"]) for found in STEP.finditer(TUTORIAL)]
+READS = re.compile(r"\.venv/bin/tidegate (validate|stacks|status|logs) ")
+START, *STEPS = [
+    (str(found["kind"] or found.lastgroup), str(found["block"] or found["page"] or found["button"]))
+    for found in STEP.finditer(TUTORIAL)
+]
+#: Commands, opened pages and clicks from `make up` to a promoted change.
+ACTIONS = 25
 
 
 class Reader:
     """Somebody who follows the tutorial in a shell and a browser, with a local cloud on ports that are free here."""
 
-    def __init__(self, home: Path) -> None:
-        self.home, self.port, self.output = home, free_ports(), ""
-        self._command = ""
+    def __init__(self, home: Path, page: Page) -> None:
+        self.home, self.page, self.port, self.output = home, page, free_ports(), ""
+        self._command, self.actions = "", 0
         caches = os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))
         own = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "TIDEGATE_"))}
         homes = {"HOME": str(home), "XDG_STATE_HOME": str(home / "state"), "XDG_CACHE_HOME": caches}
@@ -44,6 +51,7 @@ class Reader:
     def start(self) -> subprocess.Popen[bytes]:
         """Start the local cloud as the tutorial does, but never install anything, and return when it is ready."""
         assert START == ("sh", "make up\n")
+        self.actions += 1
         log = self.home / "up.log"
         command = ["make", "--assume-old", ".venv/.synced", "up", f"PORT={self.port}"]
         with log.open("wb") as output:
@@ -58,15 +66,20 @@ class Reader:
             raise
         return process
 
-    def follow(self, kind: str, block: str | None) -> None:
+    def follow(self, kind: str, what: str) -> None:
         """Do a step of the tutorial."""
+        if kind == "text":
+            self.see([line for line in what.splitlines() if line.strip()])
+            return
+        self.actions += len(what.splitlines())
         if kind == "sh":
-            self._command = str(block)
-            self.output = self.run(self._command)
-        elif kind == "text":
-            self.see([line for line in str(block).splitlines() if line.strip()])
+            self._command, self.output = what, self.run(what)
+            if "tidegate open" in what:
+                self.page.goto(self.output.strip())
+        elif kind == "page":
+            self.page.goto(f"http://localhost:{self.port}{what}")
         else:
-            self.click(kind)
+            self.page.get_by_role("button", name=what, exact=True).click()
 
     def run(self, commands: str) -> str:
         here = commands.replace("localhost:4750", f"localhost:{self.port}")
@@ -95,17 +108,6 @@ class Reader:
 
         eventually(look, what="\n".join(lines))
 
-    def click(self, button: str) -> None:
-        """Click a button of the forge's pages, as the maintainer."""
-        forge = f"http://localhost:{self.port}"
-        with httpx.Client(base_url=forge, follow_redirects=True, trust_env=False, timeout=SECONDS) as browser:
-            browser.cookies.set(COOKIE, "maintainer")
-            if button == "Create":
-                [address] = re.findall(r"<http://localhost:4750(/\S+compare\S+)>", TUTORIAL)
-                click(browser, browser.get(address), "/pulls", title="Welcome people", body="")
-            else:
-                click(browser, browser.get("/acme/live/pull/1"), "/merge", method="merge")
-
 
 def plain(output: str) -> str:
     """Return output with single spaces: the width of columns follows from what they hold."""
@@ -122,13 +124,24 @@ def end(process: subprocess.Popen[bytes]) -> None:
     process.wait(DEADLINE)
 
 
+@pytest.fixture
+def page() -> Iterator[Page]:
+    """A browser with nothing in it."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        opened = browser.new_page()
+        opened.set_default_timeout(DEADLINE * 1000)
+        yield opened
+        browser.close()
+
+
 @pytest.mark.nightly
-def test_the_tutorial_leads_from_nothing_to_a_promoted_change(tmp_path):
-    reader = Reader(tmp_path)
+def test_the_tutorial_leads_from_nothing_to_a_promoted_change_in_few_actions(tmp_path, page):
+    reader = Reader(tmp_path, page)
     process = reader.start()
     try:
-        for kind, block in STEPS:
-            reader.follow(kind, block)
+        for kind, what in STEPS:
+            reader.follow(kind, what)
     finally:
         end(process)
-    assert [kind for kind, _ in STEPS].count("sh") >= 10
+    assert reader.actions <= ACTIONS
