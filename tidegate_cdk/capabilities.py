@@ -118,6 +118,7 @@ class Capability(Enum):
     READ_NOTIFICATIONS = "read notifications"
     SUBSCRIPTIONS = "store who is told of what"
     NOTIFY = "send notifications, with texts of plans, to the destinations of the installation"
+    SLACK = "verify presses of buttons in Slack, and know whom its users act for"
     WEBHOOK_SECRET = "know the webhook's secrets"  # noqa: S105  # A description.
 
 

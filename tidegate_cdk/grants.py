@@ -10,6 +10,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 
 from tidegate.deploys.rules.runner_size import to_text
+from tidegate.notifications.rules.destination import DestinationKind
 from tidegate.notifications.rules.destination import to_text as to_destinations
 from tidegate_cdk.artifact_grants import (
     check_policies,
@@ -458,6 +459,17 @@ def _notify(context: GrantContext) -> Grant:
     return Grant(statements, environment)
 
 
+def _slack(context: GrantContext) -> Grant:
+    """Verify presses of buttons by the secrets of Slack's destinations: nothing without any."""
+    slack = [each for each in context.settings.destinations if each.kind is DestinationKind.SLACK]
+    if not slack:
+        return Grant((), {})
+    names = sorted({each.secret for each in slack})
+    records = _records("slack", actions=(*_READ, "dynamodb:PutItem"))(context)
+    statements = (*records.statements, *(_secret(context, name) for name in names))
+    return Grant(statements, {**records.environment, "TIDEGATE_SLACK_APPS": ",".join(names)})
+
+
 def _read_organization(context: GrantContext) -> Grant:
     """With the file come the destinations that repositories may name."""
     given, names = read_organization(context), ",".join(each.name for each in context.settings.destinations)
@@ -575,5 +587,6 @@ _GRANTS: Mapping[Capability, Callable[[GrantContext], Grant]] = {
     Capability.READ_NOTIFICATIONS: _records("notifications", actions=(*_READ, "dynamodb:Query")),
     Capability.SUBSCRIPTIONS: _records("notifications", actions=(*_READ, "dynamodb:PutItem")),
     Capability.NOTIFY: _notify,
+    Capability.SLACK: _slack,
     Capability.WEBHOOK_SECRET: _webhook_secret,
 }

@@ -53,6 +53,7 @@ NEEDS: Mapping[str, tuple[Capability, ...]] = {
         _C.START_CLUSTER_ERRORS,
         _C.FIND_CLUSTER_EXECUTIONS,
         _C.READ_NOTIFICATIONS,
+        _C.SLACK,
     ),
     "answer_button": (
         _C.QUEUES,

@@ -14,6 +14,7 @@ from tidegate.aws.boto import client
 from tidegate.notifications.adapters.queue import SqsNotificationQueue
 from tidegate.notifications.adapters.receivers import HttpReceivers
 from tidegate.notifications.adapters.secrets import StoredSecrets
+from tidegate.notifications.adapters.slack import HttpSlackApps
 from tidegate.notifications.rules.destination import Destination, DestinationKind
 from tidegate.notifications.rules.outgoing import NotDelivered, Outgoing
 from tidegate.rules.errors import CloudUnavailable
@@ -155,3 +156,30 @@ def test_an_attempt_is_queued_with_its_delay(aws):
     }
     with pytest.raises(CloudUnavailable):
         SqsNotificationQueue(sqs, f"{url}-gone").deliver("acme/infra", "delivery", 2)
+
+
+def test_messages_can_be_answered_if_the_signing_secret_is_stored():
+    slack = Destination("deploys", DestinationKind.SLACK, "https://slack.com/api", "slack", "C0")
+    assert not receivers().takes_answers(slack)
+    assert receivers({"slack": {"bot_token": "x", "signing_secret": "y"}}).takes_answers(slack)
+
+    def fails(_name):
+        raise CloudUnavailable("Secrets Manager", "throttled")
+
+    with pytest.raises(NotDelivered, match="throttled"):
+        HttpReceivers(fails, lambda: None, str).takes_answers(slack)
+
+
+def test_replies_go_to_slack_alone_and_in_the_local_cloud_to_this_machine():
+    with server(lambda _: (200, {}, b"ok")) as (url, received):
+        HttpSlackApps(["slack"], lambda _: {}, is_local=True).reply(f"{url}/actions/1", b"{}")
+        assert (received[0].path, received[0].body) == ("/actions/1", b"{}")
+        for other in (url, "https://hooks.slack.com.evil.example/", "https://hooks.slack.com@evil.example/", ""):
+            with pytest.raises(NotDelivered, match=r"hooks\.slack\.com"):
+                HttpSlackApps(["slack"], lambda _: {}).reply(other, b"{}")
+    assert len(received) == 1
+
+
+def test_apps_without_a_signing_secret_sign_nothing():
+    found = {"a": {"signing_secret": "x"}, "b": {"bot_token": "y"}, "c": {}}
+    assert HttpSlackApps(list(found), found.__getitem__).signing_secrets() == {"a": "x"}

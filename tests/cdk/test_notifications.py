@@ -67,6 +67,13 @@ def test_the_function_reads_the_secrets_of_destinations_alone_and_publishes_to_t
     assert all("/plans/" in name and name.endswith("plan.txt") for name in reads)
 
 
+def test_the_function_of_the_api_reads_the_secrets_of_slack_alone_and_only_with_such_a_destination(template, other):
+    for of, secrets in ((template, set()), (other, {"notify/slack-??????"})):
+        mine = [each for each in permissions(of) if each.role == "FunctionsApiFunctionRole" and each.effect == "Allow"]
+        read = {name for each in mine if "secretsmanager:GetSecretValue" in each.actions for name in each.resources}
+        assert {name.rpartition("secret:")[2] for name in read if "notify/" in name} == secrets
+
+
 def test_an_email_destination_is_a_topic_with_that_subscriber_alone(other):
     subscribed = [each for each in resources(other, "AWS::SNS::Subscription").values() if each["Protocol"] == "email"]
     assert sorted(each["Endpoint"] for each in subscribed) == ["operators@example.com", "owners@example.com"]

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from tidegate.notifications.rules.delivery import NotificationDelivery
 from tidegate.notifications.rules.destination import Destination
 from tidegate.notifications.rules.outgoing import NotDelivered, Outgoing
+from tidegate.notifications.rules.slack_account import SlackLink, SlackUser
 from tidegate.notifications.rules.subscription import Subscriptions
 from tidegate.rules.errors import Conflict
 
@@ -53,8 +54,12 @@ class MemoryNotificationQueue:
 
 @dataclass
 class MemoryReceivers:
-    """The port ``Receivers``: what arrived. Those in ``failing`` fail, with the seconds that they ask to wait."""
+    """The port ``Receivers``: what arrived. Those in ``failing`` fail, with the seconds that they ask to wait.
 
+    Messages to those in ``answered`` have buttons.
+    """
+
+    answered: frozenset[str] = frozenset()
     arrived: list[tuple[str, Outgoing]] = field(default_factory=list)
     failing: Mapping[str, int | None] = field(default_factory=dict)
 
@@ -62,3 +67,39 @@ class MemoryReceivers:
         if destination.name in self.failing:
             raise NotDelivered(destination.name, "HTTP status 503", self.failing[destination.name])
         self.arrived.append((destination.name, message))
+
+    def takes_answers(self, destination: Destination) -> bool:
+        return destination.name in self.answered
+
+
+@dataclass
+class MemorySlackApps:
+    """The port ``SlackApps``: the apps' signing secrets, and what was replied, each with its URL."""
+
+    secrets: Mapping[str, str] = field(default_factory=dict)
+    replies: list[tuple[str, bytes]] = field(default_factory=list)
+    is_down: bool = False
+
+    def signing_secrets(self) -> Mapping[str, str]:
+        return self.secrets
+
+    def reply(self, url: str, body: bytes) -> None:
+        if self.is_down:
+            raise NotDelivered("Slack", "no answer")
+        self.replies.append((url, body))
+
+
+class MemorySlackAccounts:
+    """The port ``SlackAccounts``."""
+
+    def __init__(self) -> None:
+        self._links: dict[SlackUser, SlackLink] = {}
+
+    def link(self, user: SlackUser) -> SlackLink | None:
+        return self._links.get(user)
+
+    def keep(self, link: SlackLink) -> None:
+        known = self.link(link.user)
+        if known and known.ends >= link.ends:
+            raise Conflict("a link to Slack")
+        self._links[link.user] = link

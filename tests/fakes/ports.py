@@ -44,7 +44,13 @@ from tests.fakes.config_updates import (
     MemoryUpdateWorkflows,
 )
 from tests.fakes.insights import MemoryInsights
-from tests.fakes.notifications import MemoryNotificationQueue, MemoryNotifications, MemoryReceivers
+from tests.fakes.notifications import (
+    MemoryNotificationQueue,
+    MemoryNotifications,
+    MemoryReceivers,
+    MemorySlackAccounts,
+    MemorySlackApps,
+)
 from tests.fakes.policies import MemoryOrganizationPolicies
 from tests.fakes.queue_snapshots import MemoryQueueSnapshots
 from tests.fakes.redeliveries import MemoryRedeliveries
@@ -127,6 +133,8 @@ def memory_ports(settings: dict[str, str] | None = None, **given: Any) -> Ports:
         "runners": MemoryRunners(),
         "schedules": MemorySchedules(),
         "sign_outs": MemorySignOuts(),
+        "slack_accounts": MemorySlackAccounts(),
+        "slack_apps": MemorySlackApps(),
         "speculative_plans": MemorySpeculativePlans(),
         "target_statuses": MemoryTargetStatuses(),
         "update_workflows": MemoryUpdateWorkflows(),

@@ -136,3 +136,35 @@ def test_without_pages_messages_have_no_links():
     told.deliver()
     event = json.loads(told.bodies[0][1])
     assert (event["source"], event["data"]["url"]) == ("tidegate", "")
+
+
+def elements(told):
+    """Return the buttons of what arrived in Slack, each with its value."""
+    [(_, body)] = [each for each in told.bodies if each[0] == "deploys"]
+    return [
+        (element["action_id"], element.get("value"))
+        for block in json.loads(body)["blocks"]
+        if block["type"] == "actions"
+        for element in block["elements"]
+    ]
+
+
+def test_a_message_in_slack_has_buttons_for_its_review_if_their_press_can_be_verified():
+    value = f"{WAITING.id} {WAITING.review.id}"
+    for answered, shown in (
+        ({"deploys"}, [("approve", value), ("reject", value), ("open", None)]),
+        (set(), [("open", None)]),
+    ):
+        told = Told("deploys")
+        told.receivers.answered = answered
+        told.put(WAITING)
+        told.deliver()
+        assert elements(told) == shown
+
+
+def test_a_message_about_what_is_over_has_no_buttons():
+    told = Told("deploys")
+    told.receivers.answered = {"deploys"}
+    told.put(replace(deployment_in(State.APPLIED), review=WAITING.review))
+    told.deliver()
+    assert elements(told) == [("open", None)]

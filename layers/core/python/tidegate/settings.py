@@ -126,20 +126,32 @@ class DestinationNameSettings(Settings):
         return frozenset(filter(None, self.listed.split(",")))
 
 
-class NotificationSettings(Settings):
-    """The notification queue's URL, the destinations, and what the ARNs of e-mail destinations' topics begin with.
+class EndpointSettings(Settings):
+    """AWS's address if it is not the usual one: on the loopback interface, this is the local cloud."""
 
-    ``endpoint`` is AWS's address if it is not the usual one: on the loopback interface, this is the local cloud.
-    """
-
-    queue: str = Field("", alias="TIDEGATE_NOTIFICATION_QUEUE")
-    destinations: str = Field("", alias="TIDEGATE_DESTINATIONS")
-    topics: str = Field("", alias="TIDEGATE_NOTIFICATION_TOPICS")
     endpoint: str = Field("", alias="AWS_ENDPOINT_URL")
 
     @property
     def is_local(self) -> bool:
         return self.endpoint.startswith(("http://127.0.0.1:", "http://localhost:"))
+
+
+class SlackSettings(EndpointSettings):
+    """The names of the secrets of apps in Slack, separated by commas."""
+
+    listed: str = Field("", alias="TIDEGATE_SLACK_APPS")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(filter(None, self.listed.split(",")))
+
+
+class NotificationSettings(EndpointSettings):
+    """The notification queue's URL, the destinations, and what the ARNs of e-mail destinations' topics begin with."""
+
+    queue: str = Field("", alias="TIDEGATE_NOTIFICATION_QUEUE")
+    destinations: str = Field("", alias="TIDEGATE_DESTINATIONS")
+    topics: str = Field("", alias="TIDEGATE_NOTIFICATION_TOPICS")
 
 
 class PlanRunnerSettings(Settings):

@@ -66,7 +66,8 @@ def _outgoing(ports: Ports, destination: Destination, delivery: NotificationDeli
     web, notices, more = ports.web_url, delivery.notices, delivery.more
     alone = len(notices) == 1 and not more
     plan = _plan(ports, notices[0]) if delivery.plan and alone else ""
-    said = [Said(each, _page(web, each), plan) for each in notices]
+    answers = bool(web) and destination.kind is DestinationKind.SLACK and ports.receivers.takes_answers(destination)
+    said = [Said(each, _page(web, each), plan, decidable=answers and bool(each.review)) for each in notices]
     body, content_type = {
         DestinationKind.WEBHOOK: lambda: (cloud_event(said[0], web or "tidegate"), CONTENT_TYPE),
         DestinationKind.SLACK: lambda: (slack_message(destination.channel, said, more), _JSON),

@@ -57,7 +57,7 @@ _MODULES = {
     "identity": "PublicKeys TokenSigner",
     "insights": "Insights",
     "jobs": "JobLogs Jobs LogChunk PlanRunners",
-    "notifications": "NotificationQueue Notifications Receivers",
+    "notifications": "NotificationQueue Notifications Receivers SlackAccounts SlackApps",
     "plan_slots": "PlanSlots",
     "policies": "OrganizationPolicies PolicyEngine",
     "pull_requests": "PullRequests SpeculativePlans",

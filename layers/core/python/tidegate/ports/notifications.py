@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:  # Functions import this, and their starts count.
     from tidegate.notifications.rules.delivery import NotificationDelivery
     from tidegate.notifications.rules.destination import Destination
     from tidegate.notifications.rules.outgoing import Outgoing
+    from tidegate.notifications.rules.slack_account import SlackLink, SlackUser
     from tidegate.notifications.rules.subscription import Subscriptions
 
 
@@ -43,3 +44,26 @@ class Receivers(Protocol):
 
     def send(self, destination: Destination, message: Outgoing) -> None:
         """Send a message. Raise NotDelivered."""
+
+    def takes_answers(self, destination: Destination) -> bool:
+        """Tell whether people can answer messages to a destination of Slack by buttons. Raise NotDelivered."""
+
+
+class SlackApps(Protocol):
+    """The installation's apps in Slack."""
+
+    def signing_secrets(self) -> Mapping[str, str]:
+        """Return the signing secrets by the names of the apps' secrets. Raise CloudUnavailable."""
+
+    def reply(self, url: str, body: bytes) -> None:
+        """Reply to a press, at the URL that it came with. Raise NotDelivered, also for a URL that is not Slack's."""
+
+
+class SlackAccounts(Protocol):
+    """Whom users of Slack act for."""
+
+    def link(self, user: SlackUser) -> SlackLink | None:
+        """Return the newest link of a user."""
+
+    def keep(self, link: SlackLink) -> None:
+        """Replace the link of its user. Raise Conflict if that has come by this code, or by a later one."""

@@ -36,6 +36,7 @@ from tidegate.settings import (
     ReviewSettings,
     RunnerOfferSettings,
     ScheduleSettings,
+    SlackSettings,
     SlotSettings,
     StatusSettings,
     TableSettings,
@@ -109,6 +110,8 @@ if TYPE_CHECKING:
         Runners,
         Schedules,
         SignOuts,
+        SlackAccounts,
+        SlackApps,
         SourceHistory,
         SpeculativePlans,
         TargetStatuses,
@@ -593,6 +596,21 @@ class Ports:
             lambda name: f"{settings.topics}{name}",
             is_local=settings.is_local,
         )
+
+    @cached_property
+    def slack_apps(self) -> SlackApps:
+        from tidegate.notifications.adapters.secrets import StoredSecrets
+        from tidegate.notifications.adapters.slack import HttpSlackApps
+
+        settings = SlackSettings.from_env(self.environ)
+        secrets = StoredSecrets(self.client("secretsmanager"))
+        return HttpSlackApps(settings.names, secrets.fields, is_local=settings.is_local)
+
+    @cached_property
+    def slack_accounts(self) -> SlackAccounts:
+        from tidegate.notifications.adapters.slack_accounts import DynamoSlackAccounts
+
+        return DynamoSlackAccounts(self._dynamodb, self._table)
 
     @cached_property
     def forge_deliveries(self) -> ForgeDeliveries:

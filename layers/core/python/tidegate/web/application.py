@@ -53,12 +53,13 @@ from tidegate.web.rules import RULES, Right, Rule
 from tidegate.web.session import Session
 from tidegate.web.shapes import Shapes
 from tidegate.web.signing_in import SigningIn
+from tidegate.web.slack_pages import SlackPages
 from tidegate.web.update_api import CI, TARGET, UpdatesApi
 from tidegate.web.update_pages import UpdatePages
 
 _JSON = "application/json"
 #: Rights that need no account of a person.
-_NOBODYS = frozenset({Right.PUBLIC, Right.CI, Right.TARGET})
+_NOBODYS = frozenset({Right.PUBLIC, Right.CI, Right.TARGET, Right.SLACK})
 _UPDATES = "/api/v1/config-updates/"
 #: Bytes of a body about config updates: 300 services of usual names need a third of it.
 LARGEST_BODY = 256 * 1024
@@ -123,6 +124,7 @@ class WebApplication:
         PullRequestPages(ports, self._authorization, shapes, self._rendering).add_to(self.app)
         DriftPages(ports, self._authorization, shapes, self._rendering).add_to(self.app)
         NotificationPages(ports, self._rendering).add_to(self.app)
+        SlackPages(ports, self._rendering).add_to(self.app)
         self._signing_in.add_to(self.app)
         OpenId(ports).add_to(self.app)
         self.app.get("/api/v1/openapi.json", include_in_schema=False, enable_validation=False)(self._description)

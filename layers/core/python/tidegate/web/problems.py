@@ -17,6 +17,7 @@ from tidegate.config_updates.rules.refusals import (
     UnknownImageSet,
     UnknownTarget,
 )
+from tidegate.notifications.rules.slack_account import InvalidSlackCode
 from tidegate.roots.rules.query_words import InvalidTagQuery
 from tidegate.rules.errors import (
     ApplyAlreadyStarted,
@@ -42,12 +43,14 @@ _CODES: Mapping[HTTPStatus, Mapping[type[TidegateError], str]] = {
         refusals.InvalidRequest: "invalid_request",
         InvalidTagQuery: "invalid_query",
         InvalidName: "invalid_name",
+        InvalidSlackCode: "invalid_slack_code",
     },
     HTTPStatus.UNAUTHORIZED: {
         refusals.NotSignedIn: "not_signed_in",
         refusals.SignInFirst: "not_signed_in",
         InvalidCiToken: "not_signed_in",
         refusals.InvalidTargetToken: "not_signed_in",
+        refusals.InvalidSlackSignature: "not_signed_in",
     },
     HTTPStatus.FORBIDDEN: {
         CiRunRefused: "not_allowed",

@@ -74,6 +74,16 @@ class InvalidTargetToken(TidegateError):
         )
 
 
+class InvalidSlackSignature(TidegateError):
+    """A request that no app of the installation has signed in the last minutes."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The request is not signed by a Slack app of this installation, or it is older than five minutes. Check "
+            "signing_secret in the secret of the destination."
+        )
+
+
 class PayloadMismatch(TidegateError):
     """An announcement of a commit that was announced with other images."""
 

@@ -25,6 +25,7 @@ class Right(Enum):
     OPERATE = "membership in the operators' team"
     CI = "a token of a CI run that may announce it, which the route verifies"
     TARGET = "the target's token, which the route verifies"
+    SLACK = "Slack's signature, which the route verifies"
 
 
 class About(Enum):
@@ -197,6 +198,9 @@ RULES: Mapping[str, Rule] = {
     "GET /notifications": Rule(Right.READ, About.REPOSITORY),
     "GET /insights": Rule(Right.READ, About.ANY_REPOSITORY),
     "GET /insights/csv": Rule(Right.READ, About.ANY_REPOSITORY),
+    "POST /slack/actions": Rule(Right.SLACK),
+    "GET /account/slack": _SIGNED_IN,
+    "POST /account/slack": _SIGNED_IN,
     "GET /pulls": Rule(Right.READ, About.ANY_REPOSITORY),
     "GET /pulls/<owner>/<name>/<number>": Rule(Right.READ, About.REPOSITORY),
     "GET /jobs/<id>": Rule(Right.READ, About.JOB),

@@ -15,10 +15,14 @@ from typing import Any
 
 from itsdangerous import BadData, Signer, URLSafeSerializer
 
+from tidegate.notifications.rules.slack_account import SlackCode, SlackUser
+
 #: A working day: lost permissions are noticed within a minute anyway, as they are read from the VCS provider.
 SESSION_SECONDS = 8 * 3600
 #: Time to sign in at the VCS provider, including a second factor.
 SIGN_IN_SECONDS = 600
+#: Time to follow the link from Slack, and to sign in.
+SLACK_SECONDS = 600
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +78,15 @@ class Sessions:
     def is_form_token(self, session: Session, token: str) -> bool:
         """Tell whether a form carried the session's token."""
         return self._forms.verify_signature(_named(session), token)
+
+    def slack_code(self, user: SlackUser, name: str) -> str:
+        """Return the code by which a signed-in person links a user of Slack to themselves."""
+        return self._cookie("slack", user.app, user.team, user.id, name, seconds=SLACK_SECONDS)
+
+    def read_slack_code(self, code: str) -> SlackCode | None:
+        """Return what a code says; None for one that is not ours, or has expired. It may have been used."""
+        app, team, user, name, ends = self._fields("slack", code) or ("", "", "", "", 0)
+        return SlackCode(SlackUser(app, team, user), name, ends) if ends else None
 
     def _cookie(self, kind: str, *fields: str, seconds: int) -> str:
         return str(self._cookies.dumps([*fields, int(self._now()) + seconds], f"tidegate: {kind}"))

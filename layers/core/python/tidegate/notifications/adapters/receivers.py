@@ -52,6 +52,13 @@ class HttpReceivers:
         except CloudUnavailable as error:
             raise NotDelivered(destination.name, str(error).rstrip(".")) from error
 
+    def takes_answers(self, destination: Destination) -> bool:
+        """Tell whether its app can sign presses of buttons. Raise NotDelivered."""
+        try:
+            return bool(self._secret(destination.secret).get("signing_secret"))
+        except CloudUnavailable as error:
+            raise NotDelivered(destination.name, str(error).rstrip(".")) from error
+
     def _webhook(self, destination: Destination, message: Outgoing) -> None:
         secret = self._field(destination, "signing_secret")
         try:
@@ -86,27 +93,32 @@ class HttpReceivers:
         return value
 
     def _post(self, destination: Destination, url: str, message: Outgoing, headers: Mapping[str, str]) -> bytes:
-        """Return the answer to a message. Redirects and other answers than 2xx are failures."""
         if problem := url_problem(url, is_local=self._is_local):
             raise NotDelivered(destination.name, problem)
-        parts = urlsplit(url)
-        kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-        connection = kind(str(parts.hostname), parts.port, timeout=MOST_SECONDS)
-        path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        sent = {"content-type": message.content_type, "user-agent": "Tidegate", **headers}
-        try:
-            connection.request("POST", path, message.body, sent)
-            answer = connection.getresponse()
-            body = answer.read(MOST_BYTES)
-        except (OSError, ValueError, http.client.HTTPException) as error:
-            raise NotDelivered(destination.name, f"no answer: {type(error).__name__}") from error
-        finally:
-            connection.close()
-        if answer.status not in _SUCCESS:
-            raise NotDelivered(
-                destination.name, f"HTTP status {answer.status}", _seconds(answer.getheader("retry-after"))
-            )
-        return body
+        sent = {"content-type": message.content_type, **headers}
+        return post(destination.name, url, message.body, sent, MOST_SECONDS)
+
+
+def post(name: str, url: str, content: bytes, headers: Mapping[str, str], seconds: float) -> bytes:
+    """Return the answer of what is called ``name`` to a request. Redirects and other answers than 2xx are failures.
+
+    ``seconds`` limit each step of the call. The caller has checked the URL. Raise NotDelivered.
+    """
+    parts = urlsplit(url)
+    kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+    connection = kind(str(parts.hostname), parts.port, timeout=seconds)
+    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    try:
+        connection.request("POST", path, content, {"user-agent": "Tidegate", **headers})
+        answer = connection.getresponse()
+        body = answer.read(MOST_BYTES)
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        raise NotDelivered(name, f"no answer: {type(error).__name__}") from error
+    finally:
+        connection.close()
+    if answer.status not in _SUCCESS:
+        raise NotDelivered(name, f"HTTP status {answer.status}", _seconds(answer.getheader("retry-after")))
+    return body
 
 
 def _seconds(text: str | None) -> int | None:

@@ -32,7 +32,8 @@ class Notice:
     """One thing to tell. ``id`` is the same however often its event arrives.
 
     ``subject`` is a root's name, a drift schedule's or what is locked; ``group`` identifies the change, or the run,
-    that it is part of. ``plan_text`` is the key of the plan's text. ``details`` are further lines.
+    that it is part of. ``plan_text`` is the key of the plan's text. ``details`` are further lines. ``review`` is
+    the id of the review that waits.
     """
 
     id: str
@@ -51,6 +52,7 @@ class Notice:
     changes: PlannedChanges | None = None
     plan_text: str = ""
     details: tuple[str, ...] = ()
+    review: str = ""
 
 
 def notice_of(deployment: Deployment, kind: NotificationKind, at: datetime) -> Notice:
@@ -72,6 +74,7 @@ def notice_of(deployment: Deployment, kind: NotificationKind, at: datetime) -> N
         reason=shortened(deployment.reason),
         changes=plan.changes if plan else None,
         plan_text=plan.text.key if plan else "",
+        review=deployment.review.id if deployment.review and kind is NotificationKind.REVIEW_WAITS else "",
     )
 
 

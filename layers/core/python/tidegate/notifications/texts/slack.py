@@ -1,4 +1,4 @@
-"""A message for Slack's ``chat.postMessage``, with a link to the page where people decide.
+"""Messages for Slack: notifications with a link and buttons (``chat.postMessage``), and replies to presses of these.
 
 What comes from people stands in ``plain_text`` objects, in which nothing is markup or a mention. The text beside the
 blocks, which screen readers and previews use, is escaped as Slack says.
@@ -11,11 +11,14 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from tidegate.deploys.rules.review import Answer
+from tidegate.notifications.rules.slack_press import button_value
 from tidegate.notifications.texts.words import Said, facts, headline, more_words, title
 
 #: Slack's limits of characters in a header and in a section.
 _HEADER, _SECTION = 150, 3000
 _OPEN = {"type": "button", "action_id": "open", "text": {"type": "plain_text", "text": "Open"}}
+_DECISIONS = ((Answer.APPROVE, "Approve", "primary"), (Answer.REJECT, "Reject", "danger"))
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
 
@@ -41,7 +44,38 @@ def _blocks(said: Said, *, alone: bool) -> Iterator[dict[str, Any]]:
             "elements": [{"type": "rich_text_preformatted", "elements": [{"type": "text", "text": said.plan}]}],
         }
     if said.url:
-        yield {"type": "actions", "elements": [{**_OPEN, "url": said.url}]}
+        buttons = _decisions(said) if said.decidable else []
+        yield {"type": "actions", "elements": [*buttons, {**_OPEN, "url": said.url}]}
+
+
+def _decisions(said: Said) -> list[Mapping[str, Any]]:
+    value = button_value(said.notice.deployment, said.notice.review)
+    return [
+        {"type": "button", "action_id": answer.value, "text": _plain(word, _HEADER), "style": style, "value": value}
+        for answer, word, style in _DECISIONS
+    ]
+
+
+def reply(text: str) -> bytes:
+    """Return a reply that only the person who pressed a button sees."""
+    return json.dumps(_ephemeral(_escaped(text))).encode()
+
+
+def link_reply(url: str) -> bytes:
+    """Return the reply to a person whose account is not known, with the URL at which they link it."""
+    return json.dumps(
+        _ephemeral(f"Tidegate does not know your account yet. <{url}|Link it>, then press again.")
+    ).encode()
+
+
+def decided_message(blocks: Sequence[Mapping[str, Any]], text: str) -> bytes:
+    """Return a reply that replaces the message by these blocks, and by what was decided."""
+    said = {"type": "context", "elements": [_plain(text, _SECTION)]}
+    return json.dumps({"replace_original": True, "text": _escaped(text), "blocks": [*blocks, said]}).encode()
+
+
+def _ephemeral(text: str) -> Mapping[str, Any]:
+    return {"response_type": "ephemeral", "replace_original": False, "text": text}
 
 
 def _plain(text: str, longest: int) -> Mapping[str, Any]:

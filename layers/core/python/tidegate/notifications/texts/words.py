@@ -29,11 +29,15 @@ _FAILURES = {
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A notice as a message shows it: the URL of its page, and the beginning of the plan's text, if any."""
+    """A notice as a message shows it: the URL of its page, and the beginning of the plan's text, if any.
+
+    ``decidable``: people can decide its review in the message.
+    """
 
     notice: Notice
     url: str = ""
     plan: str = ""
+    decidable: bool = False
 
 
 def headline(notice: Notice) -> str:

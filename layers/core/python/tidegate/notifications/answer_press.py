@@ -1,0 +1,61 @@
+"""Answer a press of Approve or Reject in Slack, with the rights of the account that the user is linked to."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from urllib.parse import urlencode
+
+from tidegate.deploys.authorize import may_act
+from tidegate.deploys.reviews.decide_review import decide_review
+from tidegate.deploys.rules.state import State
+from tidegate.notifications.rules.outgoing import NotDelivered
+from tidegate.notifications.rules.slack_press import Press, without_buttons
+from tidegate.notifications.texts.slack import decided_message, link_reply, reply
+from tidegate.ports import Ports
+from tidegate.rules.access import Action
+from tidegate.rules.decision import Decision
+from tidegate.rules.errors import TidegateError
+
+_ANOTHER_PLAN = "This message is about another plan, so nothing was decided. Open the deployment's page."
+
+
+def answer_press(ports: Ports, press: Press) -> str:
+    """Decide the review, or say why not. Return what became of the press. A repeated press decides nothing more.
+
+    Raise CloudUnavailable if the link of the user cannot be read. Every other refusal is a reply in Slack.
+    """
+    link = ports.slack_accounts.link(press.user)
+    if link is None or not link.login:
+        code = ports.sessions.slack_code(press.user, press.name)
+        _reply(ports, press, link_reply(f"{ports.web_url}/account/slack?{urlencode({'code': code})}"))
+        return "The user is not linked to an account."
+    decision = _decide(ports, press, link.login)
+    _reply(ports, press, _said(ports, press, decision))
+    return decision.reason
+
+
+def _decide(ports: Ports, press: Press, login: str) -> Decision:
+    try:
+        deployment = ports.deployments.get(press.deployment)
+        may = may_act(ports, deployment, Action.REVIEW, login)
+        if not may.done:
+            return may
+        plan, review = deployment.planned.plan, deployment.review
+        if plan is None or review is None or review.id != press.review:
+            return Decision(False, _ANOTHER_PLAN)
+        return decide_review(ports, deployment.id, press.answer, login, ports.clock.now(), plan.file.sha256)
+    except TidegateError as error:
+        return Decision(False, str(error))
+
+
+def _said(ports: Ports, press: Press, decision: Decision) -> bytes:
+    """Return the reply: what the channel sees once the review is decided, what the person sees otherwise."""
+    if not decision.done or ports.deployments.get(press.deployment).state is State.AWAITING_REVIEW:
+        return reply(decision.reason)
+    return decided_message(without_buttons(press), decision.reason)
+
+
+def _reply(ports: Ports, press: Press, body: bytes) -> None:
+    """Reply. What was decided stays decided if Slack does not take it."""
+    with suppress(NotDelivered):
+        ports.slack_apps.reply(press.response_url, body)

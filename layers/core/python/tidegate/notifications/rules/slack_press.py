@@ -1,0 +1,125 @@
+"""Presses of buttons in Slack: who signed the request, who pressed, and what it asks for.
+
+https://docs.slack.dev/authentication/verifying-requests-from-slack
+https://docs.slack.dev/reference/interaction-payloads/block_actions-payload
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tidegate.deploys.rules.review import Answer
+from tidegate.notifications.rules.slack_account import SlackUser
+
+#: Seconds by which a request's time may differ from ours: Slack's own advice against replays.
+MOST_SECONDS = 300
+_DIGITS = re.compile(r"[0-9]{1,12}")
+_ID = re.compile(r"[A-Z0-9]{1,30}")
+_VALUE = re.compile(r"([A-Za-z0-9-]{1,100}) ([A-Za-z0-9-]{1,64})")
+_LONGEST_NAME = 80
+
+
+@dataclass(frozen=True, slots=True)
+class SlackRequest:
+    """A request as it arrived: its body, and the headers ``x-slack-request-timestamp`` and ``x-slack-signature``."""
+
+    body: str
+    timestamp: str
+    signature: str
+
+
+@dataclass(frozen=True, slots=True)
+class Press:
+    """A press of Approve or Reject for a review of a deployment. ``blocks`` are those of the message.
+
+    Slack takes replies to the press at ``response_url``, for half an hour.
+    """
+
+    user: SlackUser
+    name: str
+    answer: Answer
+    deployment: str
+    review: str
+    response_url: str
+    blocks: tuple[Mapping[str, Any], ...] = ()
+
+
+def signature_of(secret: str, timestamp: str, body: str) -> str:
+    """Return Slack's signature (version 0) of a request."""
+    return f"v0={hmac.new(secret.encode(), f'v0:{timestamp}:{body}'.encode(), hashlib.sha256).hexdigest()}"
+
+
+def signer(secrets: Mapping[str, str], request: SlackRequest, now: float) -> str | None:
+    """Return the name of the app whose signing secret signed a request, ``now`` in seconds since 1970; or None."""
+    if not _DIGITS.fullmatch(request.timestamp) or abs(now - int(request.timestamp)) > MOST_SECONDS:
+        return None
+    given = request.signature.encode()
+    for app, secret in secrets.items():
+        if hmac.compare_digest(signature_of(secret, request.timestamp, request.body).encode(), given):
+            return app
+    return None
+
+
+def button_value(deployment: str, review: str) -> str:
+    """Return the value of both buttons for a review."""
+    return f"{deployment} {review}"
+
+
+def press_of(app: str, payload: str) -> Press | None:
+    """Return the press that an app's payload tells of; None for other presses, such as of links."""
+    try:
+        given = json.loads(payload)
+    except (ValueError, RecursionError):
+        return None
+    action = _part(given, "actions", 0)
+    value = _VALUE.fullmatch(_text(action, "value"))
+    team, user = _text(given, "team", "id") or _text(given, "user", "team_id"), _text(given, "user", "id")
+    answer = _text(action, "action_id")
+    if not value or answer not in set(Answer) or not (_ID.fullmatch(team) and _ID.fullmatch(user)):
+        return None
+    return Press(
+        user=SlackUser(app, team, user),
+        name=(_text(given, "user", "username") or _text(given, "user", "name"))[:_LONGEST_NAME],
+        answer=Answer(answer),
+        deployment=value[1],
+        review=value[2],
+        response_url=_text(given, "response_url"),
+        blocks=_blocks(_part(given, "message", "blocks")),
+    )
+
+
+def without_buttons(press: Press) -> list[Mapping[str, Any]]:
+    """Return the blocks of the message without the buttons of the decided review."""
+    value = button_value(press.deployment, press.review)
+    kept: list[Mapping[str, Any]] = []
+    for block in press.blocks:
+        elements = block.get("elements")
+        if block.get("type") != "actions" or not isinstance(elements, list):
+            kept.append(block)
+        elif left := [each for each in elements if _text(each, "value") != value]:
+            kept.append({**block, "elements": left})
+    return kept
+
+
+def _part(given: Any, *path: str | int) -> Any:
+    for key in path:
+        if isinstance(given, Mapping):
+            given = given.get(key)
+        else:
+            given = given[key] if isinstance(given, Sequence) and isinstance(key, int) and given else None
+    return given
+
+
+def _text(given: Any, *path: str | int) -> str:
+    found = _part(given, *path)
+    return found if isinstance(found, str) else ""
+
+
+def _blocks(given: Any) -> tuple[Mapping[str, Any], ...]:
+    return tuple(each for each in given if isinstance(each, Mapping)) if isinstance(given, list) else ()

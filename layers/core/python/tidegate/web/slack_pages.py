@@ -1,0 +1,64 @@
+"""Buttons of messages in Slack, and the page on which people link their user of Slack to their account."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import parse_qs
+
+from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
+
+from tidegate.notifications.answer_press import answer_press
+from tidegate.notifications.link_slack import link_slack
+from tidegate.notifications.rules.slack_account import InvalidSlackCode, SlackCode
+from tidegate.notifications.rules.slack_press import SlackRequest, press_of, signer
+from tidegate.ports import Ports
+from tidegate.telemetry import logger
+from tidegate.web.refusals import InvalidSlackSignature
+from tidegate.web.rendering import Rendering, address, see_other
+
+
+class SlackPages:
+    """Adds the routes of Slack to a resolver."""
+
+    def __init__(self, ports: Ports, rendering: Rendering) -> None:
+        self._ports, self._rendering = ports, rendering
+
+    def add_to(self, app: APIGatewayHttpResolver) -> None:
+        """Register the routes."""
+        hidden: dict[str, Any] = {"include_in_schema": False, "enable_validation": False}
+        app.post("/slack/actions", **hidden)(lambda: self._pressed(app))
+        app.get("/account/slack", **hidden)(lambda: self._account(app))
+        app.post("/account/slack", **hidden)(lambda: self._link(app))
+
+    def _pressed(self, app: APIGatewayHttpResolver) -> Response[str]:
+        """Answer a press of a button. Slack shows an error to the person for any other status than 200."""
+        event, ports = app.current_event, self._ports
+        body, headers = event.decoded_body or "", event.headers
+        request = SlackRequest(body, headers.get("x-slack-request-timestamp", ""), headers.get("x-slack-signature", ""))
+        by = signer(ports.slack_apps.signing_secrets(), request, ports.seconds())
+        if by is None:
+            raise InvalidSlackSignature
+        press = press_of(by, parse_qs(body).get("payload", [""])[0])
+        logger.info("pressed", extra={"outcome": answer_press(ports, press) if press else "Nothing to decide."})
+        return Response(HTTPStatus.OK, body="")
+
+    def _account(self, app: APIGatewayHttpResolver) -> Response[str]:
+        fields = app.context["fields"]
+        given, done = fields.get("code", ""), fields.get("done", "")
+        code = self._code(given) if given else None
+        link = self._ports.slack_accounts.link(code.user) if code else None
+        linked = link.login if link else ""
+        return self._rendering.show(app, "slack.html", code=code, given=given, linked=linked, done=done)
+
+    def _link(self, app: APIGatewayHttpResolver) -> Response[str]:
+        fields, login = app.context["fields"], app.context["access"].login
+        unlinks = fields.get("action") == "unlink"
+        link_slack(self._ports, self._code(fields.get("code", "")), "" if unlinks else login)
+        return see_other(address("/account/slack", done="unlinked" if unlinks else "linked"))
+
+    def _code(self, given: str) -> SlackCode:
+        code = self._ports.sessions.read_slack_code(given)
+        if code is None:
+            raise InvalidSlackCode
+        return code

@@ -1,0 +1,39 @@
+"""What every store of Slack's users does."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.contract.stores import dynamodb_client, new_table
+from tests.fakes.notifications import MemorySlackAccounts
+from tests.unit.notifications.presses import USER
+from tidegate.notifications.adapters.slack_accounts import DynamoSlackAccounts
+from tidegate.notifications.rules.slack_account import SlackLink
+from tidegate.rules.errors import Conflict
+
+LINK = SlackLink(USER, "reviewer", 1000)
+
+
+@pytest.fixture(params=["memory", "dynamodb"])
+def accounts(request):
+    if request.param == "memory":
+        yield MemorySlackAccounts()
+        return
+    with dynamodb_client() as client:
+        yield DynamoSlackAccounts(client, new_table(client))
+
+
+def test_a_link_is_of_one_user_of_one_app_and_a_code_counts_once(accounts):
+    assert accounts.link(USER) is None
+    accounts.keep(LINK)
+    assert accounts.link(USER) == LINK
+    for field in ("app", "team", "id"):
+        assert accounts.link(replace(USER, **{field: "OTHER"})) is None
+    for ends in (999, 1000):
+        with pytest.raises(Conflict):
+            accounts.keep(replace(LINK, login="somebody", ends=ends))
+    later = replace(LINK, login="", ends=1001)
+    accounts.keep(later)
+    assert accounts.link(USER) == later

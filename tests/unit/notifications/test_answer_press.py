@@ -1,0 +1,139 @@
+"""A press in Slack decides what its user's account may decide, and nothing else."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from tests.builders import NOW, amended, any_plan, deployment_in
+from tests.fakes.ports import With, changed, memory_ports
+from tests.unit.notifications.presses import USER, payload
+from tidegate.deploys.rules.review_rule import ReviewRule
+from tidegate.deploys.rules.state import State
+from tidegate.notifications.answer_press import answer_press
+from tidegate.notifications.link_slack import link_slack
+from tidegate.notifications.rules.slack_account import InvalidSlackCode, SlackCode
+from tidegate.notifications.rules.slack_press import press_of
+from tidegate.rules.access import Access
+from tidegate.rules.errors import ForgeUnavailable
+
+LATER = 1_800_000_000
+CODE = SlackCode(USER, "reviewer.at.work", LATER)
+
+
+class Channel:
+    """A deployment that waits for a review, which a message in a channel tells of."""
+
+    def __init__(self, **fields):
+        self.ports = memory_ports(
+            {"TIDEGATE_WEB_URL": "https://tidegate.example"}, app_secret=self, seconds=lambda: LATER - 60.0
+        )
+        self.ports.clock.at = NOW
+        waiting = amended(deployment_in(State.AWAITING_REVIEW), plan=any_plan(), **fields)
+        self.ports.queues.enqueue(waiting)
+        self.one = waiting
+
+    def current(self):
+        """Return the App's secret, by which codes are signed."""
+        return {"client_id": "client", "client_secret": "client secret"}
+
+    @property
+    def now(self):
+        return self.ports.deployments.get(self.one.id)
+
+    def press(self, action="approve", review=None):
+        """Press a button; return what became of it, and the reply."""
+        value = f"{self.one.id} {review or self.one.review.id}"
+        blocks = [{"type": "actions", "elements": [{"type": "button", "value": value}]}]
+        press = press_of("slack", json.dumps(payload(action, value, message={"blocks": blocks})))
+        outcome = answer_press(self.ports, press)
+        replies = self.ports.slack_apps.replies
+        return outcome, json.loads(replies[-1][1]) if replies else None
+
+    def linked(self, login="reviewer"):
+        link_slack(self.ports, CODE, login)
+        return self
+
+
+def test_a_user_without_an_account_is_told_alone_where_to_link_it_and_decides_nothing():
+    channel = Channel()
+    _, told = channel.press()
+    assert (told["response_type"], told["replace_original"]) == ("ephemeral", False)
+    code = told["text"].partition("/account/slack?code=")[2].partition("|")[0]
+    assert channel.ports.sessions.read_slack_code(code).user == USER
+    assert channel.now.state is State.AWAITING_REVIEW
+
+
+@pytest.mark.parametrize(("action", "approved"), [("approve", True), ("reject", False)])
+def test_a_linked_user_decides_and_the_message_says_so_without_its_buttons(action, approved):
+    channel = Channel().linked()
+    outcome, told = channel.press(action)
+    assert (channel.now.review.approved, channel.now.review.by) == (approved, "reviewer")
+    assert told["replace_original"]
+    assert [block["type"] for block in told["blocks"]] == ["context"]
+    assert outcome in json.dumps(told)
+
+
+def test_a_press_that_arrives_again_decides_nothing_more():
+    channel = Channel().linked()
+    channel.press()
+    before = channel.now
+    channel.ports.clock.advance(1)
+    _, told = channel.press()
+    assert "already approved" in told["text"]
+    assert channel.now.review == before.review
+
+
+def test_an_old_message_cannot_approve_a_later_plan():
+    channel = Channel().linked()
+    _, told = channel.press(review="0" * 20)
+    assert "another plan" in told["text"]
+    channel.ports.deployments.save(replace(channel.now, review=None))
+    assert "another plan" in channel.press()[1]["text"]
+    assert channel.now.state is State.AWAITING_REVIEW
+
+
+@pytest.mark.parametrize(
+    ("login", "fields"), [("reader", {}), ("reviewer", {"access": Access(review=("user:somebody",))})]
+)
+def test_who_may_not_review_on_the_page_may_not_in_slack(login, fields):
+    channel = Channel(**fields).linked(login)
+    _, told = channel.press()
+    assert (told["response_type"], login in told["text"]) == ("ephemeral", True)
+    assert channel.now.review.approved is None
+
+
+def test_buttons_stay_while_more_people_must_approve():
+    channel = Channel(review_rule=ReviewRule(approvals=2)).linked()
+    _, told = channel.press()
+    assert told["response_type"] == "ephemeral"
+    assert len(channel.now.review.approvals) == 1
+
+
+def test_what_cannot_be_checked_now_is_told():
+    channel = Channel().linked()
+
+    def fails(*_):
+        raise ForgeUnavailable("no answer")
+
+    channel.ports = changed(channel.ports, people=With(channel.ports.people, permission=fails))
+    _, told = channel.press()
+    assert told["response_type"] == "ephemeral"
+    assert channel.now.review.approved is None
+
+
+def test_a_decision_stands_if_slack_takes_no_reply():
+    channel = Channel().linked()
+    channel.ports.slack_apps.is_down = True
+    channel.press()
+    assert channel.now.review.approved
+
+
+def test_a_code_links_once_and_a_later_one_ends_it():
+    channel = Channel().linked()
+    with pytest.raises(InvalidSlackCode):
+        link_slack(channel.ports, CODE, "somebody")
+    link_slack(channel.ports, replace(CODE, ends=LATER + 1), "")
+    assert "Link it" in channel.press()[1]["text"]
