@@ -40,3 +40,10 @@ def test_without_notifications_the_page_says_how_to_get_some(wires, browser):
     assert "Nobody is told of anything" in browser.get(PAGE).text
     wires.notifications.keep_subscriptions(Subscriptions(REPOSITORY, (SUBSCRIPTION,)))
     assert "No notifications yet" in browser.get(PAGE).text
+
+
+def test_the_page_names_destinations_that_the_installation_does_not_declare(wires, browser):
+    wires.notifications.keep_subscriptions(Subscriptions(REPOSITORY, (SUBSCRIPTION,)))
+    assert "does not declare deploys" in browser.get(PAGE).text
+    wires.put({"TIDEGATE_DESTINATION_NAMES": "deploys,owners"})
+    assert "does not declare" not in browser.get(PAGE).text

@@ -7,8 +7,10 @@ from dataclasses import replace
 import pytest
 
 from tests.configuration import REPOSITORY, load
-from tidegate.config.loader import examine_configuration
+from tidegate.config.loader import load_configuration
+from tidegate.config.matchless import matchless
 from tidegate.config.organization import Organization
+from tidegate.config.resolution import configure
 from tidegate.notifications.rules.subscription import NotificationKind, Subscription
 from tidegate.rules.errors import InvalidConfiguration
 
@@ -45,15 +47,23 @@ def test_what_cannot_be_meant_is_refused(section, problem):
         load(f"notifications: [{section}]\n")
 
 
-def test_an_unknown_destination_is_refused_with_its_place_and_the_nearest_one():
-    around = replace(Organization(), destinations=frozenset({"deploys", "owners"}))
+def warnings(text, *declared):
+    """Return the warnings about a file in an installation that declares these destinations."""
+    around = replace(Organization(), destinations=frozenset(declared))
+    loaded = load_configuration(text.encode(), REPOSITORY, around)
+    return matchless(loaded, configure(loaded, ()), ())
+
+
+def test_a_destination_that_the_installation_does_not_declare_is_a_warning_and_no_reason_to_stop_deploys():
     text = "version: 1\nnotifications:\n  - {destinations: [owners, deploy], on: [failed]}\n"
-    [refusal] = examine_configuration(text.encode(), REPOSITORY, around)
-    assert (refusal.line, refusal.problem) == (3, "unknown destination 'deploy'")
-    assert "Did you mean 'deploys'?" in str(refusal)
-    [alone] = examine_configuration(TOLD.encode(), REPOSITORY, replace(around, destinations=frozenset()))
-    assert "none" in alone.allowed
+    [warning] = warnings(text, "deploys", "owners")
+    assert warning.startswith("tidegate.yaml:3: ")
+    assert "'deploy'" in warning
+    assert "'deploys'" in warning
+    assert "none" in warnings(TOLD)[0]
+    assert warnings(text, "deploy", "owners") == ()
 
 
 def test_where_the_installation_is_not_known_any_name_is_accepted():
-    assert load(TOLD).notifications
+    loaded = load(TOLD)
+    assert matchless(loaded, configure(loaded, ()), ()) == ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -14,7 +14,6 @@ from tidegate.config.loaded import DeclaredRoot, LoadedConfiguration, Misleading
 from tidegate.config.misleading import misleading
 from tidegate.config.model.file import FILE, SECTIONS, Configuration
 from tidegate.config.model.rights import CheckSection
-from tidegate.config.notification_sections import refused_destinations
 from tidegate.config.organization import Organization
 from tidegate.config.refusals import MOST_LISTED, refusals_of, repeated_names, unknown_stacks
 from tidegate.config.root_sections import Around as AroundRoots
@@ -110,7 +109,7 @@ def _loaded(
 ) -> LoadedConfiguration:
     rule = configuration.plan_review.rule(ReviewRule(organization.review))
     outside = around_roots(configuration, repository, rule)
-    sections, stacks, updates = _declared(document, configuration, outside, repository, organization.destinations)
+    sections, stacks, updates = _declared(document, configuration, outside, repository)
     wanted, rules = configuration.apply_requirements, configuration.apply_rules
     loaded = LoadedConfiguration(
         outside.engine,
@@ -136,6 +135,7 @@ def _loaded(
         policy_sets=_policy_sets(document, configuration),
         applying=rules,
         limits=organization.limits,
+        destinations=organization.destinations,
         masks=configuration.mask_patterns,
         clone=configuration.clone.settings,
         aws=written(document, ("aws",), configuration.aws),
@@ -156,22 +156,14 @@ def _loaded(
 
 
 def _declared(
-    document: Document,
-    configuration: Configuration,
-    outside: AroundRoots,
-    repository: str,
-    known: Collection[str] | None,
+    document: Document, configuration: Configuration, outside: AroundRoots, repository: str
 ) -> tuple[RootSections, tuple[DeclaredStack, ...], ConfigUpdates | None]:
-    """Return roots, stacks and config updates. Raise a group of all mistakes in them, and in notifications.
-
-    ``known`` are the destinations of the installation, None if they are not known here.
-    """
+    """Return roots, stacks and config updates. Raise a group of all mistakes in them."""
     sections, of_roots = root_sections(document, configuration, outside)
     stacks, of_stacks = declared_stacks(document, configuration.stacks)
     updates, of_updates = declared_updates(document, configuration.config_updates)
     of_clusters = [*islice(refused_clusters(document, configuration.clusters), MOST_LISTED)]
-    of_notifications = refused_destinations(document, configuration.notifications, known)
-    if mistakes := [*of_roots, *of_stacks, *of_updates, *of_clusters, *islice(of_notifications, MOST_LISTED)]:
+    if mistakes := [*of_roots, *of_stacks, *of_updates, *of_clusters]:
         raise ExceptionGroup("mistakes", mistakes)
     if updates and (of_both := crossed_waits(document, repository, updates.sets, [each.definition for each in stacks])):
         raise ExceptionGroup("mistakes", of_both)

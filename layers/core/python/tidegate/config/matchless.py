@@ -31,7 +31,7 @@ def matchless(
     files: Collection[str],
     told: Callable[[TagQuery], bool] = _not_told,
 ) -> tuple[str, ...]:
-    """Return sentences on queries that match no root, and on policy directories without policies.
+    """Return sentences on queries that match no root, policy directories without policies, and unknown destinations.
 
     Environments of image sets count as well, and refused roots where they would be if valid. ``files`` are the paths of
     the commit. ``told`` tells which queries have been reported elsewhere.
@@ -39,7 +39,7 @@ def matchless(
     places = [*(each.tagged for each in configured.roots), *(each.tagged for each in configured.held_back)]
     sets = loaded.config_updates.sets if loaded.config_updates else ()
     places += [environment_tags(each.name, one.name, one.file) for each in sets for one in each.environments]
-    found = chain(_queries(loaded, places, told) if places else (), _directories(loaded, files))
+    found = chain(_queries(loaded, places, told) if places else (), _directories(loaded, files), _destinations(loaded))
     return tuple(f"{FILE}:{line}: {sentence}" for line, sentence in islice(sorted(found), MOST_LISTED))
 
 
@@ -112,6 +112,23 @@ def _meant(query: TagQuery, known: Collection[str]) -> str:
     """Return similar tags for those that no root has."""
     near = ((tag, nearest(tag, sorted(known))) for tag in query.tags if tag not in known)
     return "".join(f" No root has the tag {quoted(tag)}. Did you mean {quoted(found)}?" for tag, found in near if found)
+
+
+def _destinations(loaded: LoadedConfiguration) -> Iterator[tuple[int, str]]:
+    """Yield a sentence for each destination that the installation does not declare.
+
+    It is no mistake of the file, as a destination can be removed while files name it: no deploy stops for that.
+    """
+    if loaded.destinations is None:
+        return
+    known = sorted(loaded.destinations)
+    named = {name: each.line for each in loaded.notifications for name in each.destinations}
+    for name, line in named.items():
+        if name not in known:
+            near = nearest(name, known)
+            meant = f"Did you mean {quoted(near)}?" if near else f"It declares {', '.join(known) or 'none'}."
+            what = f"this installation does not declare the destination {quoted(name)}, so nobody is told there"
+            yield line, f"notifications: {what}. {meant}"
 
 
 def _directories(loaded: LoadedConfiguration, files: Collection[str]) -> Iterator[tuple[int, str]]:

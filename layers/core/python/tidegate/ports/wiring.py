@@ -577,6 +577,11 @@ class Ports:
         return SqsNotificationQueue(self._sqs, NotificationSettings.from_env(self.environ).queue)
 
     @cached_property
+    def destination_names(self) -> frozenset[str]:
+        """The names of the destinations that the installation declares."""
+        return DestinationNameSettings.from_env(self.environ).names
+
+    @cached_property
     def destinations(self) -> Mapping[str, Destination]:
         """The destinations of notifications, by their names."""
         from tidegate.notifications.rules.destination import from_text
@@ -735,8 +740,7 @@ class Ports:
         from tidegate.discovery.read_organization import OrganizationReader
 
         review = ReviewSettings.from_env(self.environ).plan_review
-        names = DestinationNameSettings.from_env(self.environ).names
-        return OrganizationReader(self.organization_file, review, names)
+        return OrganizationReader(self.organization_file, review, self.destination_names)
 
     @cached_property
     def root_indexes(self) -> RootIndexes:

@@ -49,10 +49,12 @@ class NotificationPages:
         found = self._ports.notifications.deliveries(repository, LISTED)
         subscribed = self._ports.notifications.subscriptions(repository).listed
         listed = [notification(each) for each in found]
+        named = {name for each in subscribed for name in each.destinations}
         return self._rendering.show(
             app,
             "notifications.html",
             repository=repository,
             notifications=[(one, each.made_at, each.ended_at) for one, each in zip(listed, found, strict=True)],
             subscribed=bool(subscribed),
+            undeclared=sorted(named - self._ports.destination_names),
         )
