@@ -109,6 +109,8 @@ class Triggers(Construct):
         )
         for construct_id, kind, detail_type, detail in (
             ("DeploymentNotified", "deployment_changed", "Deployment changed", {"state": sorted(KINDS)}),
+            ("ExpiringNotified", "review_expires_soon", "Review expires soon", None),
+            ("LockNotified", "queue_locked", "Queue locked", None),
             ("DriftNotified", "drift_found", "Drift", {"drifted": events.Match.greater_than(0)}),
         ):
             message = events.RuleTargetInput.from_object(

@@ -33,6 +33,7 @@ from tidegate.deploys.rules.cluster import ClusterKind, ProviderName
 from tidegate.deploys.rules.locking import Locking, lock_by_hand
 from tidegate.deploys.rules.outcome import Unlocking
 from tidegate.deploys.rules.queue import QueueHead
+from tidegate.deploys.rules.repository_locks import scoped_lock
 from tidegate.deploys.rules.state import State
 from tidegate.drift.adapters.drift_events import AwsDriftEvents
 from tidegate.plans.rules.plan import PlannedChanges
@@ -78,6 +79,16 @@ def test_every_state_of_a_deployment_is_an_event_of_the_published_schema(taken):
     event_publisher.changed(any_deployment())
     assert {event["state"] for event in taken.published} == set(State)
     assert [mistakes("deployment-changed", event) for event in taken.published] == [[]] * len(taken.published)
+
+
+def test_a_review_that_expires_and_locks_are_events_of_the_published_schemas(taken):
+    event_publisher = AwsEventPublisher(taken, taken, Channels("queue", "bus"))
+    event_publisher.review_expires_soon(deployment_in(State.AWAITING_REVIEW))
+    event_publisher.locked("acme/infra", "network", any_lock(), ("dev", "prod"))
+    event_publisher.locked("acme/infra", "", scoped_lock("dev", Locking("maintainer", NOW)))
+    expiring, *locks = taken.published
+    assert mistakes("deployment-changed", expiring) == []
+    assert [mistakes("queue-locked", lock) for lock in locks] == [[], []]
 
 
 def test_what_a_drift_schedule_found_is_an_event_of_the_published_schema(taken):

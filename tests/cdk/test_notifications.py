@@ -36,7 +36,12 @@ def test_events_that_people_may_be_told_of_reach_the_queue_with_the_kind_of_thei
     }
     assert rules["Drift"]["EventPattern"]["detail"] == {"drifted": [{"numeric": [">", 0]}]}
     assert "awaiting_review" in rules["Deployment changed"]["EventPattern"]["detail"]["state"]
-    for detail_type, kind in (("Drift", "drift_found"), ("Deployment changed", "deployment_changed")):
+    for detail_type, kind in (
+        ("Drift", "drift_found"),
+        ("Deployment changed", "deployment_changed"),
+        ("Review expires soon", "review_expires_soon"),
+        ("Queue locked", "queue_locked"),
+    ):
         [target] = rules[detail_type]["Targets"]
         template = target["InputTransformer"]["InputTemplate"]
         [(name, path)] = target["InputTransformer"]["InputPathsMap"].items()

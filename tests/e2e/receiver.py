@@ -13,7 +13,7 @@ from typing import Any
 from tests.http_server import Answer, Received, server
 
 SIGNING_SECRET = "whsec_" + base64.b64encode(b"notifications of the local cloud").decode()
-SLACK_TOKENS = {"bot_token": "xoxb-local"}
+SLACK_TOKENS = {"bot_token": "xoxb-local", "signing_secret": "signing secret of the local cloud"}
 
 
 @dataclass

@@ -6,7 +6,7 @@ What tests set and read is public: ``workflows.starts``, ``audit.unavailable`` â
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 from tests.instants import utc
 from tidegate.deploys.rules.audit import AuditMessage
 from tidegate.deploys.rules.deployment import Deployment
+from tidegate.deploys.rules.queue import Lock
 from tidegate.deploys.rules.runner_task import RunnerTask
 from tidegate.deploys.rules.speculative_plan import SpeculativePlan
 from tidegate.ports import Delivery, ObjectStart
@@ -150,6 +151,14 @@ class MemoryEventPublisher:
     news: list[tuple[str, str]] = field(default_factory=list)
     notices: list[tuple[str, str, str]] = field(default_factory=list)
     stacks: list[str] = field(default_factory=list)
+    expiring: list[str] = field(default_factory=list)
+    locks: list[tuple[str, str, Lock, Sequence[str]]] = field(default_factory=list)
+
+    def review_expires_soon(self, deployment: Deployment) -> None:
+        self.expiring.append(deployment.id)
+
+    def locked(self, repository: str, root: str, lock: Lock, stacks: Sequence[str] = ()) -> None:
+        self.locks.append((repository, root, lock, stacks))
 
     def changed(self, deployment: Deployment) -> None:
         self.announced.append(deployment)

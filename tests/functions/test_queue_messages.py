@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 import tidegate.vcs
-from tests.builders import NOW, any_deployment, any_layer
+from tests.builders import NOW, any_deployment, any_layer, any_lock
 from tests.functions.wires import call, call_function, failures, sqs_event
 from tidegate.bootstrap.table import QUEUES, RULES
 from tidegate.deploys.adapters.event_publisher import AwsEventPublisher, Channels
@@ -78,11 +78,15 @@ def test_whatever_is_announced_leads_to_a_verb_of_its_queue():
     sent = Sent()
     queues = ("TIDEGATE_CHECK_RUN_QUEUE", "bus", "TIDEGATE_POSITIONS_QUEUE", "TIDEGATE_POSITIONS_LATER_QUEUE")
     event_publisher = AwsEventPublisher(sent, sent, Channels(*queues, "TIDEGATE_CHANGE_QUEUE"))
-    given = {"changed": any_deployment(), "layer_changed": any_layer(state=LayerState.PLANNED)}
+    given = {
+        "changed": any_deployment(),
+        "review_expires_soon": any_deployment(),
+        "layer_changed": any_layer(state=LayerState.PLANNED),
+    }
     for name, method in inspect.getmembers(EventPublisher, inspect.isfunction):
         if not name.startswith("_"):
             _, *taken = inspect.signature(method).parameters
-            about = {name: 1 if name == "seconds" else "text" for name in taken}
+            about = {name: {"seconds": 1, "lock": any_lock()}.get(name, "text") for name in taken}
             getattr(event_publisher, name)(*([given[name]] if name in given else about.values()))
     ours = {(variable, kind) for variable, kind, verb in ROWS if not issubclass(verb.message, Event)}
     assert sent.kinds == {(variable, kind) for variable, kind in ours if variable != "TIDEGATE_NOTIFICATION_QUEUE"}

@@ -9,9 +9,9 @@ import pytest
 from tests.builders import NOW, REPOSITORY, any_root, deployment_in, sha
 from tests.unit.notifications.told import Told
 from tidegate.deploys.rules.state import State
-from tidegate.messages.queues import DriftFound
+from tidegate.messages.queues import DriftFound, QueueLocked, ReviewExpiresSoon
 from tidegate.notifications.keep_subscriptions import keep_subscriptions
-from tidegate.notifications.receive_event import receive_drift
+from tidegate.notifications.receive_event import receive_drift, receive_expiring, receive_lock
 from tidegate.notifications.rules.delivery import MOST_NOTICES, DeliveryState
 from tidegate.notifications.rules.subscription import NotificationKind, Subscription, Subscriptions
 from tidegate.ports import KnownRepository
@@ -169,3 +169,69 @@ def test_deliveries_collect_until_they_are_due():
     assert set(states(told)) == {DeliveryState.SENDING, DeliveryState.COLLECTING}
     told.deliver()
     assert set(states(told)) == {DeliveryState.DELIVERED}
+
+
+def lock(root="network", scope="", **fields):
+    event = {"repository": REPOSITORY, "root": root, "scope": scope, "stacks": (), "deployment": "", "revision": ""}
+    event |= {"by": "maintainer", "reason": "An incident.", "at": timestamp_text(NOW)}
+    return QueueLocked(detail={**event, **fields})
+
+
+@pytest.mark.parametrize(
+    ("event", "subject"),
+    [
+        (lock(stacks=("dev", "prod")), "network"),
+        (lock("", "prod"), "stack prod"),
+        (lock("", "*"), "all roots"),
+    ],
+)
+def test_a_lock_by_hand_is_told_with_who_locked_what_and_why(event, subject):
+    told = Told("owners", query="stack_name:prod")
+    assert receive_lock(told.ports, event) == receive_lock(told.ports, event) == "Told: owners."
+    told.deliver()
+    [(_, body)] = told.bodies
+    assert f"Locked: {subject}" in body
+    assert "locked by maintainer" in body
+    assert "An incident." in body
+    assert f"/repositories/{REPOSITORY}" in body
+
+
+@pytest.mark.parametrize("event", [lock(), lock(stacks=("dev",)), lock("", "dev")])
+def test_a_lock_of_other_stacks_tells_nobody(event):
+    assert "Nobody" in receive_lock(Told("owners", query="stack_name:prod").ports, event)
+
+
+def test_the_lock_of_a_deployment_is_about_its_root_in_its_stack():
+    told = Told("owners", query="stack_name:prod")
+    one = waiting(1, stack="prod")
+    told.ports.deployments.add(one)
+    assert receive_lock(told.ports, lock(deployment=one.id, revision=one.revision.sha)) == "Told: owners."
+    told.deliver()
+    assert f"/deployments/{one.id}" in told.bodies[0][1]
+
+
+def expiring(deployment):
+    at = timestamp_text(NOW)
+    detail = {"deployment": deployment.id, "repository": REPOSITORY, "state": "awaiting_review", "changed_at": at}
+    return ReviewExpiresSoon(detail=detail)
+
+
+def test_a_review_that_expires_soon_is_told_with_its_buttons_unless_it_was_decided():
+    told = Told("deploys")
+    told.receivers.answered = {"deploys"}
+    told.ports.deployments.add(waiting(1))
+    assert receive_expiring(told.ports, expiring(waiting(1))) == "Told: deploys."
+    told.deliver()
+    assert "Review expires within a day" in told.bodies[0][1]
+    assert '"approve"' in told.bodies[0][1]
+    approved = deployment_in(State.APPROVED, 2)
+    told.ports.deployments.add(approved)
+    assert "approved by now" in receive_expiring(told.ports, expiring(approved))
+    assert "does not exist" in receive_expiring(told.ports, expiring(waiting(3)))
+
+
+def test_without_subscriptions_nothing_is_read():
+    told = Told("deploys")
+    told.notifications.keep_subscriptions(Subscriptions(REPOSITORY))
+    assert receive_expiring(told.ports, expiring(waiting(1))) == "Nobody is told of it."
+    assert receive_lock(told.ports, lock()) == "Nobody is told of it."

@@ -9,6 +9,7 @@ import pytest
 
 from tests.builders import NOW, any_deployed, any_deployment, any_lock, any_revision, deployment_in
 from tests.unit.deploys.queue.scenario import LATER, QUEUE, manual
+from tidegate.deploys.queue.publish_lock import publish_lock
 from tidegate.deploys.rules.outcome import Unlocking
 from tidegate.deploys.rules.state import State
 from tidegate.rules.errors import CloudUnavailable, ForgeUnavailable
@@ -23,6 +24,7 @@ def test_a_deploy_by_hand_locks_when_it_is_let_in_and_names_who_when_and_what(sc
     assert (lock.by, lock.revision, lock.deployment) == ("maintainer", any_revision().sha, manual().id)
     assert lock.at == scenario.deployments.get(manual().id).changed_at
     assert scenario.event_publisher.lines[-1] == QUEUE
+    assert [(root, told) for _, root, told, _ in scenario.event_publisher.locks] == [("network", lock)]
 
 
 def test_validated_again_a_deploy_by_hand_does_not_lock_again(scenario):
@@ -259,3 +261,9 @@ def test_a_lock_that_is_being_taken_away_does_not_come_back_after_a_rejected_dep
     scenario.deployments.save(replace(scenario.deployments.get(manual().id), state=State.REVIEW_EXPIRED))
     scenario.record(manual())
     assert scenario.head.lock is None
+
+
+def test_an_unknown_outcome_that_was_unlocked_before_it_is_published_again_publishes_no_lock(scenario):
+    before = list(scenario.event_publisher.locks)
+    publish_lock(scenario.ports, replace(scenario.head, lock=None))
+    assert scenario.event_publisher.locks == before

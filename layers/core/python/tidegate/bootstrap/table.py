@@ -95,7 +95,9 @@ from tidegate.messages.queues import (
     PublishLayer,
     PublishProgress,
     PublishRevision,
+    QueueLocked,
     RefreshPositions,
+    ReviewExpiresSoon,
 )
 from tidegate.ports import Ports
 from tidegate.ports.deliveries import Delivery
@@ -413,6 +415,8 @@ QUEUES: Mapping[str, Mapping[str, Queue]] = {
             "any",
             {
                 "deployment_changed": Verb(DeploymentChanged, _verb("notifications.receive_event:receive_deployment")),
+                "review_expires_soon": Verb(ReviewExpiresSoon, _verb("notifications.receive_event:receive_expiring")),
+                "queue_locked": Verb(QueueLocked, _verb("notifications.receive_event:receive_lock")),
                 "drift_found": Verb(DriftFound, _verb("notifications.receive_event:receive_drift")),
                 "deliver": Verb(DeliverNotification, _verb("notifications.deliver")),
             },

@@ -197,6 +197,36 @@ class DeploymentChanged(Queued):
     detail: DeploymentEvent
 
 
+class ReviewExpiresSoon(Queued):
+    """An event of the bus: the notification queue, to which EventBridge sends it."""
+
+    kind: Literal["review_expires_soon"] = "review_expires_soon"
+    detail: DeploymentEvent
+
+
+class LockEvent(BaseModel):
+    """What notifications use of the event ``Queue locked``."""
+
+    model_config = ConfigDict(frozen=True)
+
+    repository: str
+    root: str
+    scope: str
+    stacks: tuple[str, ...]
+    by: str
+    reason: str
+    at: str
+    deployment: str
+    revision: str
+
+
+class QueueLocked(Queued):
+    """An event of the bus: the notification queue, to which EventBridge sends it."""
+
+    kind: Literal["queue_locked"] = "queue_locked"
+    detail: LockEvent
+
+
 class DriftedRoot(BaseModel):
     """What notifications use of a root in the event ``Drift``."""
 

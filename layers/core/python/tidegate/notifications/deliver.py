@@ -10,6 +10,7 @@ from tidegate.notifications.rules.delivery import DeliveryState, NotificationDel
 from tidegate.notifications.rules.destination import Destination, DestinationKind
 from tidegate.notifications.rules.notice import Notice
 from tidegate.notifications.rules.outgoing import NotDelivered, Outgoing
+from tidegate.notifications.rules.subscription import NotificationKind
 from tidegate.notifications.texts.cloud_event import CONTENT_TYPE, cloud_event
 from tidegate.notifications.texts.email import email_message
 from tidegate.notifications.texts.slack import slack_message
@@ -83,6 +84,8 @@ def _page(web: str, notice: Notice) -> str:
         return ""
     if notice.deployment:
         return f"{web}/deployments/{quote(notice.deployment, safe='')}"
+    if notice.kind is NotificationKind.LOCKED:
+        return f"{web}/repositories/{quote(notice.repository)}"
     return f"{web}/drift?{urlencode({'repository': notice.repository})}"
 
 

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tidegate.changes.rules.stack import DEFAULT_STACK
 from tidegate.deploys.rules.freeze import frozen_tags
-from tidegate.messages.queues import DeploymentChanged, DriftFound
+from tidegate.deploys.rules.repository_locks import WHOLE, named
+from tidegate.deploys.rules.state import State
+from tidegate.messages.queues import DeploymentChanged, DriftFound, LockEvent, QueueLocked, ReviewExpiresSoon
 from tidegate.notifications.rules.delivery import (
     DeliveryState,
     Placed,
@@ -16,7 +19,7 @@ from tidegate.notifications.rules.delivery import (
     rest_of_window,
     single,
 )
-from tidegate.notifications.rules.notice import KINDS, Notice, details, notice_of
+from tidegate.notifications.rules.notice import KINDS, Notice, details, notice_of, shortened
 from tidegate.notifications.rules.subscription import NotificationKind, Subscription
 from tidegate.ports import Ports
 from tidegate.roots.rules.terms import Tagged
@@ -39,6 +42,50 @@ def receive_deployment(ports: Ports, message: DeploymentChanged) -> str:
         return f"It is {deployment.state.value} by now."
     notice = notice_of(deployment, kind, timestamp_from(event.changed_at))
     return tell(ports, notice, [frozen_tags(deployment)])
+
+
+def receive_expiring(ports: Ports, message: ReviewExpiresSoon) -> str:
+    """Tell of a review that expires soon. Return what became of the event."""
+    event = message.detail
+    if not ports.notifications.subscriptions(event.repository).listed:
+        return "Nobody is told of it."
+    try:
+        deployment = ports.deployments.get(event.deployment)
+    except NotFound:
+        return "The deployment does not exist."
+    if deployment.state is not State.AWAITING_REVIEW:
+        return f"It is {deployment.state.value} by now."
+    notice = notice_of(deployment, NotificationKind.REVIEW_EXPIRES_SOON, timestamp_from(event.changed_at))
+    return tell(ports, notice, [frozen_tags(deployment)])
+
+
+def receive_lock(ports: Ports, message: QueueLocked) -> str:
+    """Tell of a lock. Return what became of the event."""
+    event = message.detail
+    if not ports.notifications.subscriptions(event.repository).listed:
+        return "Nobody is told of it."
+    known = ports.deployments.many([event.deployment] if event.deployment else [])
+    notice = Notice(
+        id=f"{event.repository}/locked/{event.root or event.scope}/{event.at}",
+        kind=NotificationKind.LOCKED,
+        repository=event.repository,
+        at=timestamp_from(event.at),
+        subject=event.root or named(event.scope),
+        group=f"{event.repository}@{event.revision or 'locked'}",
+        sha=event.revision,
+        branch=next((each.revision.branch for each in known.values()), ""),
+        deployment=event.deployment,
+        by=event.by,
+        reason=shortened(event.reason),
+    )
+    return tell(ports, notice, [frozen_tags(each) for each in known.values()] or _locked_tags(event))
+
+
+def _locked_tags(event: LockEvent) -> list[Tagged]:
+    """Return the tags that a lock by hand is about: none for all roots of a repository."""
+    if not event.root:
+        return [] if event.scope == WHOLE else [Tagged(".", frozenset({f"stack_name:{event.scope}"}))]
+    return [_tags(event.root, stack) for stack in event.stacks or (DEFAULT_STACK,)]
 
 
 def receive_drift(ports: Ports, message: DriftFound) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:  # Functions import this, and their starts count.
     from tidegate.deploys.rules.audit import AuditMessage
     from tidegate.deploys.rules.deployment import Deployment
+    from tidegate.deploys.rules.queue import Lock
     from tidegate.deploys.rules.speculative_plan import SpeculativePlan
 
 
@@ -15,6 +17,12 @@ class EventPublisher(Protocol):
 
     def changed(self, deployment: Deployment) -> None:
         """Put the state on the event bus and request a check-run update."""
+
+    def review_expires_soon(self, deployment: Deployment) -> None:
+        """Put on the event bus that the review of a deployment expires soon."""
+
+    def locked(self, repository: str, root: str, lock: Lock, stacks: Sequence[str] = ()) -> None:
+        """Put on the event bus that a queue is locked, whose root is in ``stacks``, or the scope of the lock."""
 
     def refresh(self, deployment: str) -> None:
         """Request a check-run update."""

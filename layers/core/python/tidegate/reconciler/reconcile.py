@@ -27,6 +27,7 @@ from tidegate.reconciler.show_check_runs import show_check_runs
 from tidegate.reconciler.start_update_workers import start_update_workers
 from tidegate.reconciler.start_workers import start_workers
 from tidegate.reconciler.stop_runners import stop_runners
+from tidegate.reconciler.warn_of_expiring_reviews import warn_of_expiring_reviews
 
 #: Reconciles, repeatably, and returns how much was repaired.
 Repair = Callable[[Ports, ReconcilerPass], int]
@@ -48,6 +49,7 @@ REPAIRS: Sequence[Repair] = (
     free_slots,
     follow_promotions,
     recheck_requirements,
+    warn_of_expiring_reviews,
     follow_pull_requests,
     poll_targets,
     resend_deliveries,

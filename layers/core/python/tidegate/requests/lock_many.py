@@ -61,10 +61,12 @@ def _lock(ports: Ports, repository: str, scope: str, locking: Locking) -> Decisi
     decision = check_scoped_locking(locks, scope, locking)
     if not decision.done:
         return decision
-    if locks.of(scope) is None:
+    lock = locks.of(scope)
+    if lock is None:
         lock = scoped_lock(scope, locking)
         _tell(ports, repository, lock)
         ports.queues.keep_locks(locks.with_lock(lock))
+    ports.event_publisher.locked(repository, "", lock)
     for head in _waiting(ports, repository):
         ports.event_publisher.queue_changed(head)
     return decision

@@ -1,11 +1,17 @@
 """Publish changes of deployments: to the check-run queue (SQS FIFO) and the event bus (EventBridge).
 
-An event has the source ``tidegate``, the detail type ``Deployment changed`` and this detail::
+An event has the source ``tidegate``, the detail type ``Deployment changed`` or ``Review expires soon``, and this
+detail::
 
     {"version": 1, "deployment": …, "repository": …, "root": …, "revision": …, "branch": …, "trigger": …,
      "requested_by": …, "state": …, "reason": …, "changed_at": …, "apply_job": …,
      "changes": {"add": 1, "change": 0, "destroy": 0, "replace": 0, "outputs": 0, "moved": 0,
      "actions": 0, "deferred": 0} or null}
+
+An event with the detail type ``Queue locked`` has this one; ``root`` is empty for the lock of a scope::
+
+    {"version": 1, "repository": …, "root": …, "scope": …, "stacks": […], "by": …, "reason": …, "at": …,
+     "deployment": …, "revision": …}
 
 ``tidegate.messages.queues`` has the queues' messages. Their message groups and deduplication:
 
@@ -28,7 +34,7 @@ import hashlib
 import json
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,6 +42,7 @@ from aws_lambda_powertools import Logger
 
 from tidegate.aws.boto import cloud_errors
 from tidegate.deploys.rules.deployment import Deployment
+from tidegate.deploys.rules.queue import Lock
 from tidegate.deploys.rules.speculative_plan import SpeculativePlan
 from tidegate.messages.queues import (
     FollowApply,
@@ -57,7 +64,7 @@ from tidegate.rules.errors import CloudUnavailable
 from tidegate.rules.timestamp import timestamp_text
 
 SOURCE = "tidegate"
-DETAIL_TYPE = "Deployment changed"
+DETAIL_TYPE, EXPIRES_SOON, LOCKED = "Deployment changed", "Review expires soon", "Queue locked"
 #: Version of the event's format: increased when a field changes its meaning or is removed.
 EVENT_VERSION = 1
 #: Attempts when the bus answers without accepting an event. boto itself retries when the bus does not answer.
@@ -99,11 +106,26 @@ class AwsEventPublisher:
         Raise CloudUnavailable if the check-run queue does not accept it. A failure of the bus is only logged.
         """
         self._show(PublishDeployment(deployment=deployment.id), f"{deployment.id}-{deployment.version}")
-        try:
-            self._publish(deployment)
-        except CloudUnavailable as error:
-            about = {"deployment": deployment.id, "state": deployment.state.value, "refusal": str(error)}
-            logger.warning("EventBridge rejected an event", extra=about)
+        about = {"deployment": deployment.id, "state": deployment.state.value}
+        self._publish(DETAIL_TYPE, _detail(deployment), about)
+
+    def review_expires_soon(self, deployment: Deployment) -> None:
+        self._publish(EXPIRES_SOON, _detail(deployment), {"deployment": deployment.id})
+
+    def locked(self, repository: str, root: str, lock: Lock, stacks: Sequence[str] = ()) -> None:
+        detail = {
+            "version": EVENT_VERSION,
+            "repository": repository,
+            "root": root,
+            "scope": lock.scope,
+            "stacks": list(stacks),
+            "by": lock.by,
+            "reason": lock.reason,
+            "at": timestamp_text(lock.at),
+            "deployment": lock.deployment,
+            "revision": lock.revision,
+        }
+        self._publish(LOCKED, detail, {"repository": repository, "root": root})
 
     def refresh(self, deployment: str) -> None:
         self._show(PublishDeployment(deployment=deployment, again=True))
@@ -188,13 +210,20 @@ class AwsEventPublisher:
                 MessageDeduplicationId=once or uuid.uuid4().hex,
             )
 
-    def _publish(self, deployment: Deployment) -> None:
+    def _publish(self, detail_type: str, detail: Mapping[str, Any], about: Mapping[str, str]) -> None:
+        """Put an event on the bus; if that fails, log what it was about."""
         entry = {
             "EventBusName": self._channels.bus,
             "Source": SOURCE,
-            "DetailType": DETAIL_TYPE,
-            "Detail": json.dumps(_detail(deployment)),
+            "DetailType": detail_type,
+            "Detail": json.dumps(detail),
         }
+        try:
+            self._offer(entry)
+        except CloudUnavailable as error:
+            logger.warning("EventBridge rejected an event", extra={**about, "refusal": str(error)})
+
+    def _offer(self, entry: Mapping[str, str]) -> None:
         with cloud_errors("EventBridge"):
             for _ in range(_OFFERS):
                 answer = self._events.put_events(Entries=[entry])

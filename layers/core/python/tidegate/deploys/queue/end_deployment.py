@@ -8,6 +8,7 @@ from datetime import datetime
 from functools import partial
 
 from tidegate.deploys.finish import finish
+from tidegate.deploys.queue.publish_lock import publish_lock
 from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.dropped import after_end
 from tidegate.deploys.rules.outcome import Ending
@@ -71,6 +72,8 @@ def announce_end(ports: Ports, ended: Deployment, head: QueueHead) -> None:
     ports.event_publisher.changed(ended)
     if locks_queue(ended, head):
         ports.event_publisher.refresh(ended.id)
+    if ended.state is State.OUTCOME_UNKNOWN:
+        publish_lock(ports, head)
     ports.event_publisher.queue_changed(head.queue)
     if ended.request.base_sha:
         ports.event_publisher.pull_request_applied(f"{ended.repository}#{ended.request.pull_request}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tidegate.deploys.audit_first import audit_first
+from tidegate.deploys.queue.publish_lock import publish_lock
 from tidegate.deploys.rules.audit import lock_message
 from tidegate.deploys.rules.locking import Locking, check_locking, lock_by_hand
 from tidegate.ports import Ports
@@ -31,6 +32,7 @@ def _lock(ports: Ports, queue: str, locking: Locking) -> Decision:
     if head.lock is None:
         lock = lock_by_hand(locking)
         audit_first(ports.audit, lock_message(head, lock))
-        ports.queues.commit(head, replace(head, lock=lock))
+        head = ports.queues.commit(head, replace(head, lock=lock))
+    publish_lock(ports, head)
     ports.event_publisher.queue_changed(queue)
     return decision

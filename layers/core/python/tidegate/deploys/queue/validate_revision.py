@@ -18,6 +18,7 @@ from tidegate.deploys.find_not_applied import (
 )
 from tidegate.deploys.find_pushed import find_pushed
 from tidegate.deploys.queue.find_former_root import former_root
+from tidegate.deploys.queue.publish_lock import publish_lock
 from tidegate.deploys.rules.cancelling import is_cancelled
 from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.oversized import TOO_LARGE, is_reduced
@@ -188,6 +189,7 @@ def _record(ports: Ports, head: QueueHead, deployment: Deployment, verdict: Revi
     if judged != deployment:
         ports.queues.commit(head, after, deployment=judged)
     if after.lock != head.lock:
+        publish_lock(ports, after)
         ports.event_publisher.queue_changed(head.queue)
 
 

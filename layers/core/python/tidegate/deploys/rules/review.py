@@ -19,6 +19,8 @@ from tidegate.texts.sentences import listed
 #: How long the Terraform machine waits for a review (its TimeoutSeconds): a week spans every holiday
 #: weekend, and a plan that is older rarely fits the infrastructure any more.
 REVIEW_DAYS = 7
+#: How long before a review expires people are told: whoever works in another time zone can still answer.
+WARNED_BEFORE = timedelta(hours=24)
 
 
 #: Rule changes that a reason names at most.
@@ -100,6 +102,19 @@ def asked_for(deployment: Deployment, plan: Plan, at: datetime) -> Deployment:
 def expires_at(review: Review) -> datetime:
     """Return when the review expires."""
     return review.asked_at + timedelta(days=REVIEW_DAYS)
+
+
+def expires_soon(deployment: Deployment, now: datetime) -> bool:
+    """Tell whether an undecided review expires within a day, and nobody was told yet."""
+    review = deployment.review
+    if review is None or deployment.state is not State.AWAITING_REVIEW or review.warned:
+        return False
+    return review.approved is None and expires_at(review) - now <= WARNED_BEFORE
+
+
+def warned(deployment: Deployment) -> Deployment:
+    """Return the deployment after people were told that its review expires soon."""
+    return replace(deployment, review=replace(deployment.review, warned=True) if deployment.review else None)
 
 
 def needed_approvals(deployment: Deployment) -> int:

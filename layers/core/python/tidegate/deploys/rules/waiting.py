@@ -21,6 +21,7 @@ class Review:
 
     ``approvals`` are all approvals so far; ``approved`` is decided once there are as many as the
     deployment's rule asks for, or by one rejection. ``by`` and ``at`` are of the answer that decided.
+    ``warned``: people were told that it expires soon.
     """
 
     id: str
@@ -29,6 +30,7 @@ class Review:
     by: str | None = None
     at: datetime | None = None
     approvals: tuple[Approval, ...] = ()
+    warned: bool = False
 
 
 class AfterGate(StrEnum):

@@ -25,6 +25,8 @@ KINDS: Mapping[str, NotificationKind] = {
     State.APPLIED: NotificationKind.APPLIED,
     State.OUTCOME_UNKNOWN: NotificationKind.OUTCOME_UNKNOWN,
 }
+#: What tells of a review that people can decide.
+_OF_REVIEWS = frozenset({NotificationKind.REVIEW_WAITS, NotificationKind.REVIEW_EXPIRES_SOON})
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,7 @@ def notice_of(deployment: Deployment, kind: NotificationKind, at: datetime) -> N
         reason=shortened(deployment.reason),
         changes=plan.changes if plan else None,
         plan_text=plan.text.key if plan else "",
-        review=deployment.review.id if deployment.review and kind is NotificationKind.REVIEW_WAITS else "",
+        review=deployment.review.id if deployment.review and kind in _OF_REVIEWS else "",
     )
 
 

@@ -17,9 +17,11 @@ class NotificationKind(StrEnum):
     """What a notification tells of."""
 
     REVIEW_WAITS = "review-waits"
+    REVIEW_EXPIRES_SOON = "review-expires-soon"
     FAILED = "failed"
     APPLIED = "applied"
     OUTCOME_UNKNOWN = "outcome-unknown"
+    LOCKED = "locked"
     DRIFT = "drift"
 
 

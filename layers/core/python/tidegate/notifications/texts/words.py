@@ -13,9 +13,11 @@ from tidegate.texts.markdown import one_line
 _LONGEST_NAME, _LONGEST_REASON = 120, 500
 _WORDS = {
     NotificationKind.REVIEW_WAITS: "Review waits",
+    NotificationKind.REVIEW_EXPIRES_SOON: "Review expires within a day",
     NotificationKind.FAILED: "Failed",
     NotificationKind.APPLIED: "Applied",
     NotificationKind.OUTCOME_UNKNOWN: "Outcome unknown",
+    NotificationKind.LOCKED: "Locked",
     NotificationKind.DRIFT: "Drift",
 }
 _FAILURES = {
@@ -50,7 +52,8 @@ def headline(notice: Notice) -> str:
 def facts(notice: Notice) -> list[str]:
     """Return further lines: what changes, why, at which commit, and who requested it."""
     commit = f"{notice.sha[:7]} on {name(notice.branch)}" if notice.sha else ""
-    by = f"requested by {name(notice.by)}" if notice.by else ""
+    done = "locked" if notice.kind is NotificationKind.LOCKED else "requested"
+    by = f"{done} by {name(notice.by)}" if notice.by else ""
     lines = [
         counts(notice.changes) if notice.changes else "",
         one_line(notice.reason, _LONGEST_REASON),
