@@ -426,3 +426,21 @@ def test_check_runs_of_other_names_hide_nothing(scenario, repeated, fields):
     publish(scenario, new)
     publish(scenario, old)
     assert scenario.event_publisher.refreshed == []
+
+
+ERROR = 'Error: Unsupported argument\n\n  on main.tf line 2, in resource "a" "b":\n   2: x = 1\n\nNot expected here.\n'
+
+
+@pytest.mark.parametrize("state", [State.PLAN_FAILED, State.APPLY_FAILED])
+def test_errors_of_a_failure_are_at_their_lines_once(scenario, state):
+    one = amended(deployment_in(state, root=any_root(dir="live/app")), last_lines=ERROR)
+    publish(scenario, scenario.put(one))
+    (note,) = scenario.forge.check_runs[1].annotations
+    assert (note.path, note.line, note.message) == ("live/app/main.tf", 2, "Not expected here.")
+    publish(scenario, one, again=True)
+    assert [check_run.annotations for _, check_run in scenario.forge.updates] == [()]
+
+
+def test_what_did_not_fail_has_no_errors_at_lines(scenario):
+    publish(scenario, scenario.put(amended(deployment_in(State.APPLIED), last_lines=ERROR)))
+    assert scenario.forge.check_runs[1].annotations == ()

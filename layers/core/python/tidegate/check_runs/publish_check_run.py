@@ -20,7 +20,7 @@ from tidegate.insights.count import count_deployment
 from tidegate.ports import Ports, PublishedCheckRun
 from tidegate.pull_requests.show_deploys import deploys_changed
 from tidegate.rules.errors import NotYet
-from tidegate.vcs.rules.check_run import CheckRun, digest_of
+from tidegate.vcs.rules.check_run import CheckRun, annotation_digest, digest_of
 
 _COMPLETED = "completed"
 
@@ -59,11 +59,14 @@ def publish_check_run(
         shown.id if shown else 0,
         deployment.version,
         closed=check_run.status == _COMPLETED,
-        digest=digest_of(check_run),
+        digest=digest_of(replace(check_run, annotations=())),
         repeated_by=repeated_by,
         answer=answer,
         answered_in=deployment.state if answer else "",
+        noted=shown.noted if shown and shown.noted else tuple(map(annotation_digest, check_run.annotations)),
     )
+    if shown is not None and shown.noted:  # The forge adds what it gets to what is there.
+        check_run = replace(check_run, annotations=())
     is_shown = if_new and shown is not None and shown.digest == published.digest
     if not is_shown:
         is_hidden = again and not if_new and shown is not None and _is_hidden(ports, deployment, shown.id)

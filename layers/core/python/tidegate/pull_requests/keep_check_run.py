@@ -7,12 +7,11 @@ The intent to create one is stored before: only if that is found without an id, 
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Collection
 from dataclasses import replace
 
 from tidegate.ports import Ports, PublishedCheckRun
-from tidegate.vcs.rules.check_run import MAXIMUM_ANNOTATIONS, Annotation, CheckRun, digest_of
+from tidegate.vcs.rules.check_run import MAXIMUM_ANNOTATIONS, CheckRun, annotation_digest, digest_of
 
 
 def show_check_run(ports: Ports, repository: str, check_run: CheckRun) -> None:
@@ -58,14 +57,10 @@ def _again(ports: Ports, repository: str, shown: PublishedCheckRun, check_run: C
 
 def _batches(check_run: CheckRun, noted: Collection[str]) -> list[CheckRun]:
     """Return the check run once for each batch of missing annotations, at least once."""
-    new = [each for each in check_run.annotations if _digest(each) not in noted]
+    new = [each for each in check_run.annotations if annotation_digest(each) not in noted]
     parts = [new[at : at + MAXIMUM_ANNOTATIONS] for at in range(0, len(new), MAXIMUM_ANNOTATIONS)]
     return [replace(check_run, annotations=tuple(part)) for part in parts or [[]]]
 
 
 def _noted(published: PublishedCheckRun, check_run: CheckRun) -> PublishedCheckRun:
-    return replace(published, noted=(*published.noted, *map(_digest, check_run.annotations)))
-
-
-def _digest(annotation: Annotation) -> str:
-    return hashlib.sha256(repr(annotation).encode(errors="backslashreplace")).hexdigest()[:12]
+    return replace(published, noted=(*published.noted, *map(annotation_digest, check_run.annotations)))

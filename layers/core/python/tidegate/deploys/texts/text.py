@@ -15,12 +15,20 @@ from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.review import moment
 from tidegate.deploys.rules.state import State, is_final
+from tidegate.deploys.texts.engine_annotations import engine_annotations
 from tidegate.deploys.texts.plan_text import cut_middle, cut_start, fenced_plan
 from tidegate.deploys.texts.presentation import View, approval, many, place
 from tidegate.deploys.texts.states import presentation_of
 from tidegate.plans.rules.counts import counts
 from tidegate.texts.markdown import code, escaped, fenced, folded, one_line, size
-from tidegate.vcs.rules.check_run import MAXIMUM_TEXT, MAXIMUM_TITLE, CheckRun, Conclusion
+from tidegate.vcs.rules.check_run import (
+    MAXIMUM_ANNOTATIONS,
+    MAXIMUM_TEXT,
+    MAXIMUM_TITLE,
+    Annotation,
+    CheckRun,
+    Conclusion,
+)
 from tidegate.vcs.rules.forge_terms import ForgeTerms
 
 #: Bytes of the engine's last lines that are shown at most, so that the plan has room beside them.
@@ -52,7 +60,14 @@ def render(deployment: Deployment, view: View) -> CheckRun:
         details_url=view.log_url or view.page_url or view.execution_url,
         page_url=view.page_url,
         started_at=None if face.status == "queued" else started_at(deployment),
+        annotations=_annotations(deployment),
     )
+
+
+def _annotations(deployment: Deployment) -> tuple[Annotation, ...]:
+    """Return the errors of a failed plan or apply at their files and lines, as many as one call takes."""
+    failed = deployment.state in {State.PLAN_FAILED, State.APPLY_FAILED}
+    return engine_annotations(deployment.root, deployment.outcome.last_lines)[:MAXIMUM_ANNOTATIONS] if failed else ()
 
 
 def started_at(deployment: Deployment) -> datetime:

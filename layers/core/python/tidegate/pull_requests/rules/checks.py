@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from tidegate.changes.rules.stack import DEFAULT_STACK
 from tidegate.deploys.rules.speculative_plan import LayerState, SpeculativePlan
+from tidegate.deploys.texts.engine_annotations import engine_annotations
 from tidegate.deploys.texts.plan_slots import NOBODY_WAITS, WaitingPlans
 from tidegate.deploys.texts.plan_text import cut_start, fenced_plan
 from tidegate.deploys.texts.presentation import many, people
 from tidegate.plans.rules.counts import counts
-from tidegate.plans.rules.engine_errors import engine_errors
 from tidegate.pull_requests.rules.blocks import LAST_LINES, LayerView, alarms, because, link, result, table
 from tidegate.pull_requests.rules.record import PullRequestRecord, VerdictKind
 from tidegate.pull_requests.rules.remarks import AGAIN, conflict, left_behind, not_planned, older, rules, with_options
 from tidegate.pull_requests.rules.tally import Tally, by_importance, tally
-from tidegate.texts.markdown import bounded, code, escaped, fenced, one_line, plain, prose
+from tidegate.texts.markdown import bounded, code, escaped, fenced, one_line, prose
 from tidegate.vcs.rules.check_run import (
     MAXIMUM_TEXT,
     MAXIMUM_TITLE,
@@ -23,7 +23,6 @@ from tidegate.vcs.rules.check_run import (
     Annotation,
     CheckRun,
     Conclusion,
-    Level,
 )
 from tidegate.vcs.rules.pull_request_check_names import WHOLE
 
@@ -108,16 +107,14 @@ def render_layer(view: LayerView) -> CheckRun:
         text=_layer_text(view),
         conclusion=conclusion,
         details_url=view.log_url,
-        annotations=tuple(_located(layer))[:MOST_ANNOTATIONS],
+        annotations=_annotations(layer),
     )
 
 
-def _located(layer: SpeculativePlan) -> Iterator[Annotation]:
-    """Yield the errors of a failed plan at their files and lines."""
-    if layer.state is LayerState.FAILED:
-        for each in engine_errors(layer.last_lines, layer.root.dir):
-            title = one_line(f"{layer.root.name}: {each.title}", MAXIMUM_TITLE)
-            yield Annotation(each.path, each.line, Level.FAILURE, title, plain(each.message))
+def _annotations(layer: SpeculativePlan) -> tuple[Annotation, ...]:
+    """Return the errors of a failed plan at their files and lines."""
+    failed = layer.state is LayerState.FAILED
+    return engine_annotations(layer.root, layer.last_lines)[:MOST_ANNOTATIONS] if failed else ()
 
 
 def render_stopped(record: PullRequestRecord, reason: str, page_url: str) -> CheckRun:

@@ -96,6 +96,11 @@ class CheckRun:
     annotations: tuple[Annotation, ...] = ()
 
 
+def annotation_digest(annotation: Annotation) -> str:
+    """Return what tells an annotation from others: 12 hexadecimal digits."""
+    return hashlib.sha256(repr(annotation).encode(errors="backslashreplace")).hexdigest()[:12]
+
+
 def digest_of(check_run: CheckRun) -> str:
     """Return the SHA-256, in hexadecimal, of a check run's content."""
     return hashlib.sha256(json.dumps(asdict(check_run), sort_keys=True, default=timestamp_text).encode()).hexdigest()
