@@ -24,6 +24,7 @@ from tidegate.ports import Delivery
 
 #: How each route is called, about a repository: {id} is a deployment, {job} its plan job, {request} a request.
 CALLS = {
+    "GET /api": "/api",
     "GET /api/v1/openapi.json": "/api/v1/openapi.json",
     "GET /.well-known/openid-configuration": "/.well-known/openid-configuration",
     "GET /.well-known/jwks.json": "/.well-known/jwks.json",

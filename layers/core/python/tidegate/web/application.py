@@ -21,6 +21,7 @@ from tidegate.telemetry import logger
 from tidegate.web import models
 from tidegate.web.answer_size import fits
 from tidegate.web.api import Api
+from tidegate.web.api_reference import operations
 from tidegate.web.authorization import Access, Authorization
 from tidegate.web.change_pages import ChangePages
 from tidegate.web.cluster_api import ClusterApi
@@ -128,6 +129,7 @@ class WebApplication:
         self._signing_in.add_to(self.app)
         OpenId(ports).add_to(self.app)
         self.app.get("/api/v1/openapi.json", include_in_schema=False, enable_validation=False)(self._description)
+        self.app.get("/api", include_in_schema=False, enable_validation=False)(self._reference)
         self._described = ""
 
     def answer(self, event: Mapping[str, Any], context: Any) -> dict[str, Any]:
@@ -267,6 +269,15 @@ class WebApplication:
 
     def _description(self) -> Response[str]:
         """Answer with the OpenAPI description of the API."""
+        return Response(HTTPStatus.OK, _JSON, self._document(), {"Cache-Control": "public, max-age=300"})
+
+    def _reference(self) -> Response[str]:
+        """Answer with the same as a page."""
+        person, csrf = self._person()
+        found = operations(json.loads(self._document()))
+        return self._rendering.page("api.html", operations=found, about=_ABOUT, person=person, csrf=csrf, path="/api")
+
+    def _document(self) -> str:
         if not self._described:
             self._described = self.app.get_openapi_json_schema(
                 title="Tidegate",
@@ -280,7 +291,7 @@ class WebApplication:
                 },
                 security=[{"token": []}],
             )
-        return Response(HTTPStatus.OK, _JSON, self._described, {"Cache-Control": "public, max-age=300"})
+        return self._described
 
 
 def _validated(app: APIGatewayHttpResolver) -> dict[str, str]:

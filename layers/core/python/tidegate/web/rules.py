@@ -116,6 +116,7 @@ def _operating(what: Operation) -> Rule:
 RULES: Mapping[str, Rule] = {
     "GET /.well-known/openid-configuration": _PUBLIC,
     "GET /.well-known/jwks.json": _PUBLIC,
+    "GET /api": _PUBLIC,
     "GET /api/v1/openapi.json": _PUBLIC,
     "GET /api/v1/me": _SIGNED_IN,
     "GET /api/v1/repositories": _SIGNED_IN,
