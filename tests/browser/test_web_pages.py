@@ -25,6 +25,7 @@ from tests.builders import (
 from tidegate.changes.rules.waits import Waits
 from tidegate.changes.rules.wave import WaveFailure, WaveRules
 from tidegate.deploys.rules.state import State
+from tidegate.insights.count import count_deployment
 
 pytestmark = [
     pytest.mark.browser,
@@ -223,6 +224,21 @@ def test_a_page_whose_updates_fail_says_so_until_they_work_again(site, visit):
     expect(page.locator(".stale")).to_be_hidden()
     assert all("503" in problem for problem in visit.problems)
     visit.problems.clear()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_charts_fit_their_screen_and_have_tables_without_scripts(site, visit, width, scheme):
+    for number, state in enumerate((State.APPLIED, State.APPLY_FAILED), 1):
+        count_deployment(site.wires.ports, site.wires.deployed(deployment_in(state, number)))
+    screen = {"viewport": {"width": width, "height": 800}, "color_scheme": scheme, "java_script_enabled": False}
+    page = visit("/insights", **screen)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    chart = page.get_by_role("region", name="Deployments", exact=True)
+    colours = {chart.locator(f"rect.{look}").evaluate("one => getComputedStyle(one).fill") for look in ("good", "bad")}
+    assert len(colours) == 2
+    chart.get_by_text("Table").click()
+    expect(chart.get_by_role("row").last).to_have_text(re.compile(r"2 Mar\s*1\s*1"))
 
 
 @pytest.mark.parametrize("width", [360, 1200])
