@@ -27,12 +27,14 @@ from bench.queues import until
 from soak.clone import Clone
 from tidegate.aws.definitions import rendered
 from tidegate.clusters.adapters.machines import PARTS
-from tidegate.clusters.rules import task
+from tidegate.clusters.rules import workflow_tasks
 from tidegate.clusters.rules.construct import build
+from tidegate.clusters.rules.installed import Installed, InstalledHook
 from tidegate.clusters.rules.provider import PROVIDERS
-from tidegate.clusters.rules.registrar import Configured, ConfiguredHook, Hook
+from tidegate.clusters.rules.registrar import Hook
 from tidegate.clusters.rules.rendering import render
 from tidegate.clusters.rules.spec import Spec
+from tidegate.clusters.rules.task import Task
 from tidegate.clusters.rules.workflow import Operation, Workflow, machine_name
 from tidegate.deploys.rules.cluster import ClusterKind, DeclaredCluster, HookPoint, ProviderName
 from tidegate_local.client import LocalCloud
@@ -73,20 +75,20 @@ def _construction(runs: int) -> Iterator[Line]:
         seconds = {}
         for number, tasks in of_size.items():
             hooks = [
-                ConfiguredHook(_CREATE.name, point, Hook(f"{kind}-{at}", "Does nothing.", ("true",)), each.id)
+                InstalledHook(Hook(f"{kind}-{at}", "Does nothing.", ("true",)), point, each.id)
                 for at, each in enumerate(tasks)
                 for point, kind in _HOOKS
             ]
-            with patch.dict(task._TASKS, {_CREATE: tasks}):  # noqa: SLF001  # No workflow has as many.
-                taken = [_cpu(partial(way, Configured("bench", hooks))) for _ in range(runs)]
+            with patch.dict(workflow_tasks._TASKS, {_CREATE: tasks}):  # noqa: SLF001  # No workflow has as many.
+                taken = [_cpu(partial(way, Installed(hooks))) for _ in range(runs)]
             seconds[number] = statistics.median(taken)
         more = {"baseline": "ten times that of 10 tasks with 30 hooks", "tasks": 100, "hooks": 300}
         yield Line(f"cluster_workflow_{name}", seconds[100], 10 * seconds[10], CONSTRUCTION, "median", more=more)
 
 
-def _tasks(number: int) -> tuple[task.Task, ...]:
+def _tasks(number: int) -> tuple[Task, ...]:
     """Return the tasks of a creation, and so many more of one of them that they are this many."""
-    own = task.tasks_of(_CREATE, _SIMULATED.capabilities)
+    own = workflow_tasks.tasks_of(_CREATE, _SIMULATED.capabilities)
     last = own[-1]
     more = (replace(last, id=f"{last.id}-{at}", title=f"{last.title} {at}") for at in range(number - len(own)))
     return (*own, *more)
@@ -145,7 +147,10 @@ class _Clusters:
 
 def _one(clusters: _Clusters, may: Path, seconds: float) -> Iterator[Line]:
     """Create a cluster, upgrade it until it fails in the middle, as ``may`` is not there, and resume it."""
-    names = [each.id for each in (*task.tasks_of(_CREATE, frozenset()), *task.tasks_of(_UPGRADE, frozenset()))]
+    names = [
+        each.id
+        for each in (*workflow_tasks.tasks_of(_CREATE, frozenset()), *workflow_tasks.tasks_of(_UPGRADE, frozenset()))
+    ]
     delay = dict.fromkeys(names, seconds)
     hook = f"hooks: [{{name: may, before: upgrade-cluster, run: [test, -e, {may}]}}]"
     clusters.push({"tidegate.yaml": _file(["shop"], hook), "cni.yaml": _CNI, "shop/cluster.yaml": _spec("1.33", delay)})

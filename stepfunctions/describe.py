@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from tidegate.aws.definitions import ENDING, rendered
-from tidegate.clusters.rules.task import Capability, Fact, tasks_of
+from tidegate.clusters.rules.task import Capability, Fact
 from tidegate.clusters.rules.workflow import WORKFLOWS, Workflow
+from tidegate.clusters.rules.workflow_tasks import tasks_of
 
 HERE = Path(__file__).resolve().parent
 PAGE = HERE / "README.md"
+#: The machines that are a file each, in the order of the page.
 NAMES = (
     "deploy",
     "terraform",

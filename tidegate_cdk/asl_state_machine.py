@@ -112,14 +112,7 @@ class AslStateMachine(Construct):
         definition = without_states(rendered(file), without)
         definition = _with_concurrency(definition, at_once or {})
         self.labels = _labels(definition)
-        refuse_mismatch(file.name, set(PLACEHOLDER.findall(definition)), set(values))
-        self.log_group = logs.LogGroup(
-            self,
-            "Log",
-            log_group_name=f"/aws/vendedlogs/states/{name}",
-            retention=logs.RetentionDays.SIX_MONTHS,
-            removal_policy=RemovalPolicy.DESTROY,
-        )
+        self.log_group = log_group(self, name)
         self.role = iam.Role(
             self,
             "Role",
@@ -131,11 +124,10 @@ class AslStateMachine(Construct):
             "Resource",
             state_machine_name=name,
             definition_body=sfn.DefinitionBody.from_string(definition),
-            definition_substitutions={placeholder: text_of(value) for placeholder, value in values.items()} or None,
+            definition_substitutions=substitutions(file.name, definition, values) or None,
             role=self.role,
             tracing_enabled=True,
-            # Execution data holds task tokens, which control running deployments: they stay out of the log.
-            logs=sfn.LogOptions(destination=self.log_group, level=sfn.LogLevel.ALL, include_execution_data=False),
+            logs=logged_to(self.log_group),
         )
         self.functions = [value for value in values.values() if isinstance(value, lambda_.Function)]
         for value in values.values():
@@ -157,6 +149,25 @@ class AslStateMachine(Construct):
                 resources=[execution_arn(self, self.name), execution_arn(self, f"{self.name}/{label}")],
             )
         )
+
+
+def log_group(scope: Construct, name: str) -> logs.LogGroup:
+    """Return the log group of machines under a name."""
+    return logs.LogGroup(
+        scope,
+        "Log",
+        log_group_name=f"/aws/vendedlogs/states/{name}",
+        retention=logs.RetentionDays.SIX_MONTHS,
+        removal_policy=RemovalPolicy.DESTROY,
+    )
+
+
+def logged_to(group: logs.LogGroup) -> sfn.LogOptions:
+    """Return what of a machine is logged: all but execution data.
+
+    It holds task tokens, which control running deployments: they stay out of the log.
+    """
+    return sfn.LogOptions(destination=group, level=sfn.LogLevel.ALL, include_execution_data=False)
 
 
 def grant_value(scope: Construct, role: iam.Role, value: Value) -> None:
@@ -254,14 +265,18 @@ def _with_concurrency(definition: str, at_once: Mapping[str, int]) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
-def refuse_mismatch(file: str, placeholders: set[str], values: set[str]) -> None:
-    """Raise PlaceholderMismatch unless each placeholder has a value, and each value a placeholder."""
-    if placeholders != values:
-        raise PlaceholderMismatch(file, placeholders - values, values - placeholders)
+def substitutions(name: str, definition: str, values: Mapping[str, Value]) -> dict[str, str]:
+    """Return the texts that stand for values in a definition.
+
+    Raise PlaceholderMismatch unless each placeholder has a value, and each value a placeholder.
+    """
+    placeholders = set(PLACEHOLDER.findall(definition))
+    if placeholders != set(values):
+        raise PlaceholderMismatch(name, placeholders - set(values), set(values) - placeholders)
+    return {placeholder: _text(value) for placeholder, value in values.items()}
 
 
-def text_of(value: Value) -> str:
-    """Return what stands for a value in a definition."""
+def _text(value: Value) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, MachinesToStart):

@@ -11,9 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from aws_cdk import RemovalPolicy
 from aws_cdk import aws_iam as iam
-from aws_cdk import aws_logs as logs
 from aws_cdk import aws_stepfunctions as sfn
 from constructs import Construct
 
@@ -21,7 +19,7 @@ from tidegate.clusters.adapters.machines import cluster_machine
 from tidegate.clusters.rules.installed import installed_registrars
 from tidegate.clusters.rules.provider import PROVIDERS
 from tidegate.clusters.rules.workflow import WORKFLOWS, machine_name
-from tidegate_cdk.asl_state_machine import PLACEHOLDER, Value, grant_value, refuse_mismatch, text_of
+from tidegate_cdk.asl_state_machine import Value, grant_value, log_group, logged_to, substitutions
 from tidegate_cdk.cluster_settings import ClusterSettings
 from tidegate_cdk.sources import ROOT
 from tidegate_cdk.trust import for_machine
@@ -44,13 +42,7 @@ class ClusterMachines(Construct):
     ) -> None:
         super().__init__(scope, construct_id)
         name = f"{prefix}-cluster"
-        self.log_group = logs.LogGroup(
-            self,
-            "Log",
-            log_group_name=f"/aws/vendedlogs/states/{name}",
-            retention=logs.RetentionDays.SIX_MONTHS,
-            removal_policy=RemovalPolicy.DESTROY,
-        )
+        self.log_group = log_group(self, name)
         self.role = iam.Role(
             self,
             "Role",
@@ -68,7 +60,6 @@ class ClusterMachines(Construct):
     def _machine(
         self, directory: Path, name: str, machine: str, definition: str, values: Mapping[str, Value]
     ) -> sfn.StateMachine:
-        refuse_mismatch(machine, set(PLACEHOLDER.findall(definition)), set(values))
         file = directory / f"{machine}.json"
         file.write_text(definition, encoding="utf-8")
         return sfn.StateMachine(
@@ -76,10 +67,10 @@ class ClusterMachines(Construct):
             "".join(word.capitalize() for word in machine.split("-")),
             state_machine_name=name,
             definition_body=sfn.DefinitionBody.from_file(str(file)),
-            definition_substitutions={placeholder: text_of(value) for placeholder, value in values.items()},
+            definition_substitutions=substitutions(machine, definition, values),
             role=self.role,
             tracing_enabled=True,
-            logs=sfn.LogOptions(destination=self.log_group, level=sfn.LogLevel.ALL, include_execution_data=False),
+            logs=logged_to(self.log_group),
         )
 
 

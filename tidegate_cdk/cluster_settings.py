@@ -19,8 +19,8 @@ from tidegate.clusters.rules.installed import (
 from tidegate.clusters.rules.provider import PROVIDERS
 from tidegate.clusters.rules.refusals import ClusterRefused
 from tidegate.clusters.rules.registrar import Hook
-from tidegate.clusters.rules.task import tasks_of
 from tidegate.clusters.rules.workflow import WORKFLOWS
+from tidegate.clusters.rules.workflow_tasks import tasks_of
 from tidegate.deploys.rules.cluster import HookFailure, HookPoint
 from tidegate_cdk.runner_settings import Context, InvalidContext
 

@@ -1,4 +1,4 @@
-"""What each task does. Its contract is in tidegate/clusters/rules/task.py; each begins with its probe."""
+"""What each task does. Its contract is in tidegate/clusters/rules/task_catalogue.py; each begins with its probe."""
 
 from __future__ import annotations
 

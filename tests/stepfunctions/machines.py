@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from stepfunctions.describe import NAMES
 from tests.stepfunctions.installed_hooks import INSTALLED
 from tidegate.aws.definitions import rendered
 from tidegate.clusters.adapters.machines import cluster_machine
@@ -17,16 +18,6 @@ from tidegate.clusters.rules.workflow import WORKFLOWS, machine_name
 from tidegate.deploys.rules.cluster import ProviderName
 
 ROOT = Path(__file__).resolve().parents[2]
-NAMES = (
-    "deploy",
-    "terraform",
-    "pull_request",
-    "drift",
-    "config_update",
-    "promotion",
-    "cluster_task",
-    "cluster_error",
-)
 #: The machines of cluster workflows for a provider with a bootstrap cluster, and for one without: others are the same.
 RENDERED = {
     machine_name(workflow, provider): (workflow, PROVIDERS[provider])

@@ -23,8 +23,8 @@ from tests.stepfunctions.way import REFUSED, TWICE
 from tests.unit.clusters.clusters import a_declared_hook, a_plan, any_cluster, any_current, any_spec
 from tidegate.clusters.rules.plan import ClusterPlan, PlannedHook
 from tidegate.clusters.rules.spec import BootstrapPlace, GitOpsAgent
-from tidegate.clusters.rules.task import tasks_of
 from tidegate.clusters.rules.workflow import Operation
+from tidegate.clusters.rules.workflow_tasks import tasks_of
 from tidegate.deploys.rules.cluster import HookPoint
 
 TASK = Fails("TaskFailed")

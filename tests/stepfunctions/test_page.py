@@ -5,8 +5,9 @@ from __future__ import annotations
 import importlib.util
 
 from tests.stepfunctions.machines import MACHINES, ROOT
-from tidegate.clusters.rules.task import Capability, tasks_of
+from tidegate.clusters.rules.task import Capability
 from tidegate.clusters.rules.workflow import WORKFLOWS
+from tidegate.clusters.rules.workflow_tasks import tasks_of
 
 
 def _describe():

@@ -9,7 +9,7 @@ from typing import Any
 from tidegate.clusters.rules.construct import build
 from tidegate.clusters.rules.plan import ClusterPlan
 from tidegate.clusters.rules.provider import PROVIDERS, ProviderFacts
-from tidegate.clusters.rules.registrar import Binder, Configured, ConfiguredHook, Hook, Registrar
+from tidegate.clusters.rules.registrar import Binder, Hook, Registrar
 from tidegate.clusters.rules.spec import GitOpsAgent, Spec
 from tidegate.clusters.rules.workflow import Operation, Workflow
 from tidegate.deploys.rules.cluster import (
@@ -70,9 +70,21 @@ def a_declared_hook(point: HookPoint, task: str = "", **fields: Any) -> Declared
     return replace(DeclaredHook("mine", point, task, ("true",)), **fields)
 
 
-def registering(workflow: Workflow, *hooks: tuple[HookPoint, str, Hook], name: str = "installation") -> Registrar:
+def registering(workflow: Workflow, *hooks: tuple[HookPoint, str, Hook], name: str = "installation") -> Registering:
     """Return a registrar with hooks at places of a workflow."""
-    return Configured(name, [ConfiguredHook(workflow.name, point, hook, task) for point, task, hook in hooks])
+    return Registering(name, workflow, hooks)
+
+
+class Registering(Registrar):
+    """Binds hooks at places of one workflow."""
+
+    def __init__(self, name: str, workflow: Workflow, hooks: Sequence[tuple[HookPoint, str, Hook]]) -> None:
+        self.name, self._workflow, self.hooks = name, workflow, hooks
+
+    def bind(self, binder: Binder) -> None:
+        if binder.workflow == self._workflow:
+            for point, task, hook in self.hooks:
+                binder.bind(hook, point, task)
 
 
 class Recording(Registrar):

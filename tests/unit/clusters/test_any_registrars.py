@@ -12,8 +12,9 @@ from tests.unit.clusters.clusters import a_hook, a_plan, any_cluster, any_compon
 from tidegate.clusters.rules.provider import PROVIDERS
 from tidegate.clusters.rules.refusals import ClusterRefused
 from tidegate.clusters.rules.spec import BootstrapPlace, GitOpsAgent
-from tidegate.clusters.rules.task import Capability, Resource, tasks_of
+from tidegate.clusters.rules.task import Capability, Resource
 from tidegate.clusters.rules.workflow import WORKFLOWS
+from tidegate.clusters.rules.workflow_tasks import tasks_of
 from tidegate.deploys.rules.cluster import ComponentRole, DeclaredHook, HookPoint
 
 _KEYS = ("bootstrap-cluster", "management-cluster", "workload-cluster", "mine", "yours")
@@ -68,14 +69,14 @@ def _built(draw):
 def test_each_hook_is_planned_exactly_once(built):
     registrars, declared, plan = built
     planned = Counter(each.name for each in _all(plan))
-    bound = [each.hook.name for registrar in registrars for each in registrar._hooks]
+    bound = [hook.name for registrar in registrars for _, _, hook in registrar.hooks]
     assert planned == Counter([*bound, *(each.name for each in declared.hooks)])
 
 
 @given(_built())
 def test_hooks_of_one_place_run_in_the_order_in_which_they_were_bound(built):
     registrars, declared, plan = built
-    bound = [each.hook.name for registrar in registrars for each in registrar._hooks]
+    bound = [hook.name for registrar in registrars for _, _, hook in registrar.hooks]
     order = {name: number for number, name in enumerate([*bound, *(each.name for each in declared.hooks)])}
     for place in _places(plan):
         for registrar in ("repository", *{each.registrar for each in place}):

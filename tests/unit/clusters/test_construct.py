@@ -22,8 +22,9 @@ from tidegate.clusters.rules.construct import MOST_HOOKS, check, machine_hash, o
 from tidegate.clusters.rules.plan import VersionChange
 from tidegate.clusters.rules.provider import PROVIDERS
 from tidegate.clusters.rules.spec import BootstrapPlace, GitOpsAgent
-from tidegate.clusters.rules.task import Resource, tasks_of
+from tidegate.clusters.rules.task import Resource
 from tidegate.clusters.rules.workflow import WORKFLOWS, Operation, Workflow
+from tidegate.clusters.rules.workflow_tasks import tasks_of
 from tidegate.deploys.rules.cluster import ClusterKind, ComponentRole, HookPoint, ProviderName
 from tidegate.plans.rules.plan import Artifact
 

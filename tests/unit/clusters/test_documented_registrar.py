@@ -15,8 +15,8 @@ from tidegate.clusters.rules.construct import bound_hooks
 from tidegate.clusters.rules.provider import PROVIDERS, ProviderFacts
 from tidegate.clusters.rules.registrar import Registrar
 from tidegate.clusters.rules.spec import spec_of
-from tidegate.clusters.rules.task import task_ids, tasks_of
 from tidegate.clusters.rules.workflow import WORKFLOWS, Operation, Workflow
+from tidegate.clusters.rules.workflow_tasks import task_ids, tasks_of
 from tidegate.deploys.rules.cluster import ClusterKind, ProviderName
 
 PAGE = (Path(__file__).parents[3] / "docs/clusters.md").read_text(encoding="utf-8")

@@ -7,8 +7,8 @@ from tidegate.clusters.rules.construct import bound_hooks
 from tidegate.clusters.rules.installed import InstalledHook, from_text, installed_registrars, to_text
 from tidegate.clusters.rules.provider import PROVIDERS
 from tidegate.clusters.rules.registrar import Hook
-from tidegate.clusters.rules.task import tasks_of
 from tidegate.clusters.rules.workflow import WORKFLOWS, Operation, Workflow
+from tidegate.clusters.rules.workflow_tasks import tasks_of
 from tidegate.deploys.rules.cluster import ClusterKind, HookFailure, HookPoint, ProviderName
 
 CREATE = Workflow(ClusterKind.WORKLOAD, Operation.CREATE)

@@ -15,8 +15,9 @@ from tidegate.clusters.adapters.machines import PARTS
 from tidegate.clusters.rules.refusals import KeyNotProduced, UnknownAnchor
 from tidegate.clusters.rules.registrar import NAME
 from tidegate.clusters.rules.rendering import MOST_SECONDS, STARTING_AND_WAITING, render
-from tidegate.clusters.rules.task import Capability, Task, tasks_of
+from tidegate.clusters.rules.task import Capability, Task
 from tidegate.clusters.rules.workflow import WORKFLOWS, Operation, Workflow
+from tidegate.clusters.rules.workflow_tasks import tasks_of
 from tidegate.deploys.rules.cluster import ClusterKind, HookPoint
 
 _PARTS = json.loads(rendered(ROOT / "stepfunctions" / PARTS))

@@ -8,8 +8,10 @@ import pytest
 
 from tidegate.clusters.rules.context import CONTEXTS
 from tidegate.clusters.rules.provider import PROVIDERS
-from tidegate.clusters.rules.task import DIAGNOSTICS, Capability, Task, tasks_of
+from tidegate.clusters.rules.task import Capability, Task
+from tidegate.clusters.rules.task_catalogue import DIAGNOSTICS
 from tidegate.clusters.rules.workflow import WORKFLOWS, Workflow
+from tidegate.clusters.rules.workflow_tasks import tasks_of
 from tidegate.deploys.rules.cluster import ProviderName
 
 _ALL = frozenset(Capability)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from tidegate.clusters.rules.provider import PROVIDERS
-from tidegate.clusters.rules.task import task_ids
+from tidegate.clusters.rules.workflow_tasks import task_ids
 from tidegate.config.model.clusters import ClusterSection
 from tidegate.deploys.rules.cluster import ClusterKind
 from tidegate.documents.document import Document, Path

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from tidegate.clusters.rules.context import Key
 from tidegate.clusters.rules.facts import Situation, due
 from tidegate.clusters.rules.kubernetes_version import refuse_newer, refuse_skew
-from tidegate.clusters.rules.plan import ClusterPlan, PlannedHook, Step, VersionChange
+from tidegate.clusters.rules.plan import KUBERNETES, ClusterPlan, PlannedHook, Step, VersionChange
 from tidegate.clusters.rules.provider import ProviderFacts, bootstrap_place, refuse_unsaid
 from tidegate.clusters.rules.refusals import (
     DuplicateId,
@@ -26,8 +26,9 @@ from tidegate.clusters.rules.refusals import (
 )
 from tidegate.clusters.rules.registrar import Binder, Bound, Declared, Registrar
 from tidegate.clusters.rules.spec import Spec
-from tidegate.clusters.rules.task import Task, task_ids, tasks_of
+from tidegate.clusters.rules.task import Task
 from tidegate.clusters.rules.workflow import WORKFLOWS, Operation, Workflow
+from tidegate.clusters.rules.workflow_tasks import task_ids, tasks_of
 from tidegate.deploys.rules.cluster import ClusterKind, CurrentCluster, DeclaredCluster, DeclaredHook, HookPoint
 from tidegate.plans.rules.plan import Artifact
 
@@ -294,10 +295,8 @@ def released(tasks: Sequence[Task]) -> Iterator[str]:
 
 
 def _refuse_unreleased(hooks: Sequence[Bound], order: list[str]) -> None:
-    for each in hooks:
-        releases = [other for other in hooks if each.hook.acquires and other.hook.releases == each.hook.acquires]
-        if not each.hook.acquires:
-            continue
+    for each in (one for one in hooks if one.hook.acquires):
+        releases = [other for other in hooks if other.hook.releases == each.hook.acquires]
         if not any(other.point in {HookPoint.ON_ERROR, HookPoint.ALWAYS} for other in releases):
             raise NeverReleased(each.id, each.hook.acquires, "that runs after a failure")
         later = order[order.index(each.id) + 1 :] if each.id in order else [other.id for other in releases]
@@ -321,7 +320,7 @@ def _versions(
 
 def _of_current(current: CurrentCluster) -> dict[str, str]:
     return {
-        "kubernetes": current.kubernetes,
+        KUBERNETES: current.kubernetes,
         f"provider {current.provider}": current.provider_version,
         **dict(current.components),
     }
@@ -329,7 +328,7 @@ def _of_current(current: CurrentCluster) -> dict[str, str]:
 
 def _of_declared(declared: DeclaredCluster, spec: Spec, provider: ProviderFacts) -> dict[str, str]:
     components = {each.name: each.version for each in declared.components}
-    return {"kubernetes": spec.kubernetes, f"provider {provider.name}": provider.version, **components}
+    return {KUBERNETES: spec.kubernetes, f"provider {provider.name}": provider.version, **components}
 
 
 def _refuse_large(plan: ClusterPlan, hooks: int) -> None:

@@ -128,8 +128,8 @@ class Context:
         return frozenset(value.key for value in values if isinstance(value, _Value))
 
 
-class ManagementCreate(Context):
-    """Creation of a management cluster, from a bootstrap cluster where the provider needs one."""
+class ManagementContext(Context):
+    """Creation and deletion of a management cluster, from a bootstrap cluster where the provider needs one."""
 
     bootstrap_cluster = _Value(Key.BOOTSTRAP, reference_from)
     management_cluster = _Value(Key.MANAGEMENT, reference_from)
@@ -151,13 +151,6 @@ class ManagementUpgrade(ManagementUpgradeComponents):
     backup = _Value(Key.BACKUP, str)
 
 
-class ManagementDelete(Context):
-    """Deletion of a management cluster, from a bootstrap cluster where the provider needs one."""
-
-    bootstrap_cluster = _Value(Key.BOOTSTRAP, reference_from)
-    management_cluster = _Value(Key.MANAGEMENT, reference_from)
-
-
 class WorkloadContext(Context):
     """Of all workflows of workload clusters. The management cluster is there only if the cluster names one."""
 
@@ -165,25 +158,13 @@ class WorkloadContext(Context):
     workload_cluster = _Value(Key.WORKLOAD, reference_from)
 
 
-class WorkloadCreate(WorkloadContext):
-    """Creation of a workload cluster."""
-
-
-class WorkloadUpgrade(WorkloadContext):
-    """Upgrade of a workload cluster."""
-
-
-class WorkloadDelete(WorkloadContext):
-    """Deletion of a workload cluster."""
-
-
 #: The context of each workflow.
 CONTEXTS: Mapping[Workflow, type[Context]] = {
-    Workflow(ClusterKind.MANAGEMENT, Operation.CREATE): ManagementCreate,
+    Workflow(ClusterKind.MANAGEMENT, Operation.CREATE): ManagementContext,
     Workflow(ClusterKind.MANAGEMENT, Operation.UPGRADE): ManagementUpgrade,
     Workflow(ClusterKind.MANAGEMENT, Operation.UPGRADE_COMPONENTS): ManagementUpgradeComponents,
-    Workflow(ClusterKind.MANAGEMENT, Operation.DELETE): ManagementDelete,
-    Workflow(ClusterKind.WORKLOAD, Operation.CREATE): WorkloadCreate,
-    Workflow(ClusterKind.WORKLOAD, Operation.UPGRADE): WorkloadUpgrade,
-    Workflow(ClusterKind.WORKLOAD, Operation.DELETE): WorkloadDelete,
+    Workflow(ClusterKind.MANAGEMENT, Operation.DELETE): ManagementContext,
+    Workflow(ClusterKind.WORKLOAD, Operation.CREATE): WorkloadContext,
+    Workflow(ClusterKind.WORKLOAD, Operation.UPGRADE): WorkloadContext,
+    Workflow(ClusterKind.WORKLOAD, Operation.DELETE): WorkloadContext,
 }

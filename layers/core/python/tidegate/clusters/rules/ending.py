@@ -8,14 +8,12 @@ from dataclasses import replace
 from datetime import datetime
 
 from tidegate.clusters.rules.context import OWN_KEYS
-from tidegate.clusters.rules.plan import ClusterPlan
+from tidegate.clusters.rules.plan import KUBERNETES, ClusterPlan
 from tidegate.clusters.rules.record import ClusterRecord, FirstError, Lock, PhaseState
 from tidegate.clusters.rules.workflow import Operation
 from tidegate.deploys.rules.cluster import CurrentCluster
 from tidegate.rules.decision import Decision
 
-#: How a plan names the version of Kubernetes itself among the versions that change.
-KUBERNETES = "kubernetes"
 INTERRUPTED = "The workflow ended before it did."
 
 
@@ -49,7 +47,7 @@ def completed(record: ClusterRecord, plan: ClusterPlan, values: Mapping[str, str
 
 def _made(record: ClusterRecord, plan: ClusterPlan, values: Mapping[str, str]) -> CurrentCluster:
     before = record.current
-    version = next((each.after for each in plan.versions if each.name.casefold() == KUBERNETES), "")
+    version = next((each.after for each in plan.versions if each.name == KUBERNETES), "")
     return CurrentCluster(
         version or (before.kubernetes if before else ""),
         plan.spec_hash,

@@ -10,7 +10,7 @@ from enum import StrEnum
 from tidegate.clusters.rules.ending import has_failed
 from tidegate.clusters.rules.plan import ClusterPlan, PlannedHook, Step
 from tidegate.clusters.rules.record import ClusterRecord, ClusterRun, Phase, Place
-from tidegate.clusters.rules.task import DIAGNOSTICS
+from tidegate.clusters.rules.task_catalogue import DIAGNOSTICS
 
 _TITLES = {each.id: each.title for each in DIAGNOSTICS}
 

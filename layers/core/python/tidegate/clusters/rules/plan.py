@@ -14,6 +14,9 @@ from tidegate.clusters.rules.workflow import Workflow
 from tidegate.deploys.rules.cluster import DeclaredCluster, HookFailure, HookPoint
 from tidegate.plans.rules.plan import Artifact
 
+#: How a plan names the version of Kubernetes itself among the versions that change.
+KUBERNETES = "kubernetes"
+
 
 @dataclass(frozen=True, slots=True)
 class PlannedHook:

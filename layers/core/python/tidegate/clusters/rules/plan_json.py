@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from tidegate.clusters.rules.plan import ClusterPlan, VersionChange
+from tidegate.clusters.rules.plan import KUBERNETES, ClusterPlan, VersionChange
 from tidegate.clusters.rules.workflow import Operation
 
 #: The newest version of the form that Terraform 1.11 writes.
@@ -49,7 +49,7 @@ def _resources(plan: ClusterPlan) -> list[dict[str, Any]]:
 
 def _of_cluster(plan: ClusterPlan) -> tuple[str, ...]:
     """Return the names of versions that are the cluster's own."""
-    return "kubernetes", f"provider {plan.cluster.provider}"
+    return KUBERNETES, f"provider {plan.cluster.provider}"
 
 
 def _sides(plan: ClusterPlan) -> tuple[dict[str, str] | None, dict[str, str] | None]:

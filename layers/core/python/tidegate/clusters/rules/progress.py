@@ -11,7 +11,7 @@ from tidegate.clusters.rules.execution_refusals import MissingValue, NotItsTurn,
 from tidegate.clusters.rules.order import TaskResult
 from tidegate.clusters.rules.plan import ClusterPlan, PlannedHook, Step
 from tidegate.clusters.rules.record import Checkpoint, ClusterRecord, Held, Phase, PhaseState, Place
-from tidegate.clusters.rules.task import DIAGNOSTICS
+from tidegate.clusters.rules.task_catalogue import DIAGNOSTICS
 from tidegate.deploys.rules.cluster import HookFailure, HookPoint
 
 #: What a failed workflow runs to say more about the clusters.

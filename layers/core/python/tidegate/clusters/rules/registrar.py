@@ -162,28 +162,6 @@ class Registrar:
         """Bind hooks of the deletion of a cluster."""
 
 
-@dataclass(frozen=True, slots=True)
-class ConfiguredHook:
-    """A hook of an installation's configuration, in the workflow of that name."""
-
-    workflow: str
-    point: HookPoint
-    hook: Hook
-    task: str = ""
-
-
-class Configured(Registrar):
-    """The hooks of one registrar of an installation's configuration."""
-
-    def __init__(self, name: str, hooks: Iterable[ConfiguredHook]) -> None:
-        self.name, self._hooks = name, tuple(hooks)
-
-    def bind(self, binder: Binder) -> None:
-        for each in self._hooks:
-            if each.workflow == binder.workflow.name:
-                binder.bind(each.hook, each.point, each.task)
-
-
 class Declared(Registrar):
     """The hooks that ``tidegate.yaml`` declares for a cluster.
 

@@ -17,8 +17,9 @@ from tidegate.clusters.rules.plan import Step
 from tidegate.clusters.rules.provider import ProviderFacts
 from tidegate.clusters.rules.registrar import Bound, Registrar
 from tidegate.clusters.rules.spec import BootstrapPlace
-from tidegate.clusters.rules.task import Fact, Task, tasks_of
+from tidegate.clusters.rules.task import Fact, Task
 from tidegate.clusters.rules.workflow import Workflow
+from tidegate.clusters.rules.workflow_tasks import tasks_of
 from tidegate.deploys.rules.cluster import HookPoint
 
 #: Seconds that a task may take besides its own: its runner is started up to three times, five minutes each, and it
