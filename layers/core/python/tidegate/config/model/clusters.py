@@ -8,6 +8,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
+from tidegate.clusters.rules.plan import KUBERNETES
 from tidegate.config.model.aws import Aws
 from tidegate.config.model.clouds import Azure, Google
 from tidegate.config.model.roots import EngineChoice, ReviewChoice
@@ -31,7 +32,7 @@ from tidegate.deploys.rules.cluster import (
 WORKFLOW = "workflow"
 MOST_CLUSTERS = 200
 _MOST_COMPONENTS, _MOST_HOOKS = 100, 100
-#: The longest that a component may need to become ready, or a hook may run: a job takes an hour at most.
+#: Seconds that a component may need to become ready, or a hook may run: state machines wait as long for a hook.
 _LONGEST = 3000
 _PATH = re.compile(r"(?!/)[A-Za-z0-9._/-]{1,300}")
 _TASK = re.compile(r"[a-z][a-z0-9-]{0,62}")
@@ -72,6 +73,12 @@ def _in_seconds(text: str) -> int:
     return int(text[:-1]) * _UNITS[text[-1]]
 
 
+def _component_name(text: str) -> str:
+    if text == KUBERNETES:
+        raise refused(f"{shown(text)} is what plans and records call the version of Kubernetes", "Use another name")
+    return text
+
+
 _Label = Annotated[str, _fitting(_LABEL, "a valid name", _LABELS)]
 _Path = Annotated[str, AfterValidator(_path)]
 _Task = Annotated[str, _fitting(_TASK, "a task", f"Write the id of a task, such as install-networking, or {WORKFLOW}")]
@@ -81,7 +88,9 @@ _Time = Annotated[str, AfterValidator(_seconds)]
 class ComponentSection(Section):
     """One component: exactly one of `manifests`, `kustomization` and `chart`."""
 
-    name: Annotated[_Label, Field(description="Its name, which plans, logs and errors show.")]
+    name: Annotated[
+        _Label, AfterValidator(_component_name), Field(description="Its name, which plans, logs and errors show.")
+    ]
     role: Annotated[
         ComponentRole,
         Field(
