@@ -10,7 +10,8 @@ from tests.unit.gates.wave_scenario import ONE_AT_A_TIME, STOPS_AT_ONCE, WaveSce
 from tidegate.changes.rules.waits import Waits
 from tidegate.changes.rules.wave import Wave, WaveRules
 from tidegate.deploys.rules.freeze import MissingBeforeApply
-from tidegate.deploys.rules.requirements_gate import MAXIMUM_REASON, waiting
+from tidegate.deploys.rules.reason import MAXIMUM_REASON
+from tidegate.deploys.rules.requirements_gate import waiting
 from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
 from tidegate.deploys.rules.state import State
 from tidegate.deploys.rules.waiting import AfterGate

@@ -132,6 +132,7 @@ _STACK_KEYS: dict[str, tuple[Sequence[str], ...]] = {
     "plan_after": (("rules", "plan_after"),),
     "modified_by": (("rules", "modified_by"),),
     "auto_apply": (("rules", "auto_apply"),),
+    "protected": (("rules", "protected"),),
     "run_strategy": (("on_change", "run_strategy"),),
 }
 

@@ -102,7 +102,7 @@ def _of_stacks(before: Mapping[str, Stack], after: Mapping[str, Stack]) -> Itera
 
 def _rules(stack: Stack) -> object:
     between = stack.apply_after, stack.plan_after, stack.modified_by, stack.environments
-    return between, stack.auto_apply, stack.wave, stack.soak
+    return between, stack.auto_apply, stack.wave, stack.soak, stack.protected
 
 
 def _of_roots(

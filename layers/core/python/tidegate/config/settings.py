@@ -137,6 +137,7 @@ class Settings:
     def review_rule(self, own: RootDeclaration, stack: str) -> tuple[ReviewRule, int]:
         """Return who reviews plans, and the line that says it: of the root's own section, of its stack, or none."""
         rule, line = self._said_rule(own, stack)
+        rule = replace(rule, protected=self._stacks[stack].protected)
         return self._loaded.limits.reviewed(rule), line
 
     def _said_rule(self, own: RootDeclaration, stack: str) -> tuple[ReviewRule, int]:

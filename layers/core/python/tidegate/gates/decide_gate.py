@@ -11,6 +11,7 @@ from datetime import datetime
 from tidegate.deploys.authorize import may_act
 from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.gate import WAITING, GateAnswer, rejected, waits_for, yielded
+from tidegate.deploys.rules.reason import because, tidied
 from tidegate.deploys.rules.rerun import state_refusal
 from tidegate.deploys.rules.state import DONE, State, is_final, where_it_is
 from tidegate.deploys.rules.waiting import AfterGate
@@ -26,7 +27,7 @@ from tidegate.rules.decision import Decision
 
 
 def decide_gate(ports: Ports, deployment: str, answer: GateAnswer, by: str, at: datetime, reason: str = "") -> Decision:
-    """Do what ``by`` asked for at ``at``; ``reason`` is why they override what is required.
+    """Do what ``by`` asked for at ``at``; ``reason`` is why, required to override requirements.
 
     A repeated call changes nothing. Raise NotFound. On Conflict, CloudUnavailable, ForgeUnavailable or ExceptionGroup,
     call again with the same ``at``.
@@ -35,14 +36,14 @@ def decide_gate(ports: Ports, deployment: str, answer: GateAnswer, by: str, at: 
         return decide_requirements(ports, deployment, answer, by, at, reason)
     if answer is GateAnswer.RETRY:
         return retry_gate(ports, deployment, by, at)
-    return reject_gate(ports, deployment, by, at)
+    return reject_gate(ports, deployment, by, at, reason)
 
 
-def reject_gate(ports: Ports, deployment: str, by: str, at: datetime) -> Decision:
+def reject_gate(ports: Ports, deployment: str, by: str, at: datetime, reason: str = "") -> Decision:
     """Reject a deployment at its gate. Its queue's worker records and audits that after the token is settled."""
     if ports.deployments.get(deployment).state is State.AWAITING_REQUIREMENTS:
-        return decide_requirements(ports, deployment, GateAnswer.REJECT, by, at)
-    return deciding_again(lambda: _reject(ports, deployment, by, at))
+        return decide_requirements(ports, deployment, GateAnswer.REJECT, by, at, reason)
+    return deciding_again(lambda: _reject(ports, deployment, by, at, tidied(reason)))
 
 
 def retry_gate(ports: Ports, deployment: str, by: str, at: datetime) -> Decision:
@@ -87,7 +88,7 @@ def _retry_refusal(ports: Ports, old: Deployment, by: str) -> str | None:
     return None if allowed.done else allowed.reason
 
 
-def _reject(ports: Ports, identifier: str, by: str, at: datetime) -> Decision:
+def _reject(ports: Ports, identifier: str, by: str, at: datetime, reason: str) -> Decision:
     deployment = ports.deployments.get(identifier)
     gate = deployment.gate
     if gate is not None and (gate.next, gate.by, gate.at) == (AfterGate.REJECTED, by, at):
@@ -95,13 +96,14 @@ def _reject(ports: Ports, identifier: str, by: str, at: datetime) -> Decision:
     refusal = _refusal(deployment)
     if gate is None or refusal is not None:
         return Decision(False, refusal or "")
-    return _rejected(ports, ports.deployments.save(rejected(deployment, gate, by, at)))
+    return _rejected(ports, ports.deployments.save(rejected(deployment, gate, by, at, reason=reason)))
 
 
 def _rejected(ports: Ports, deployment: Deployment) -> Decision:
     settle_gate(deployment, ports.deployments, ports.workflows)
     ports.event_publisher.changed(deployment)
-    return Decision(True, f"{deployment.rejected_by} rejected this deployment while it waited for its dependencies.")
+    told = f"{deployment.rejected_by} rejected this deployment while it waited for its dependencies."
+    return Decision(True, because(told, deployment.gate.reason if deployment.gate else ""))
 
 
 def _to_blame(ports: Ports, blocked: Deployment) -> Sequence[Deployment]:

@@ -12,8 +12,8 @@ from tidegate.deploys.audit_first import audit_first
 from tidegate.deploys.rules.audit import OVERRIDDEN, audit_message, with_audited
 from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.gate import GateAnswer
+from tidegate.deploys.rules.reason import MAXIMUM_REASON, because, tidied
 from tidegate.deploys.rules.requirements_gate import (
-    MAXIMUM_REASON,
     approved_here,
     looked_at,
     may_not_approve,
@@ -46,20 +46,20 @@ def decide_requirements(
     act = {GateAnswer.APPROVE: partial(_approve, ports), GateAnswer.REJECT: partial(_reject, ports)}.get(answer)
     if act is None:
         return deciding_again(lambda: _override(ports, ports.deployments.get(identifier), by, at, reason.strip()))
-    return deciding_again(lambda: act(ports.deployments.get(identifier), by, at))
+    return deciding_again(lambda: act(ports.deployments.get(identifier), by, at, tidied(reason)))
 
 
-def _approve(ports: Ports, deployment: Deployment, by: str, at: datetime) -> Decision:
+def _approve(ports: Ports, deployment: Deployment, by: str, at: datetime, reason: str) -> Decision:
+    told = because(f"{by} approved this deployment.", reason)
     if any((each.by, each.at) == (by, at) for each in deployment.requirements.approved_here):
-        return _gone_on(ports, deployment, f"{by} approved this deployment.")
+        return _gone_on(ports, deployment, told)
     refusal = _refusal(deployment) or _who_may_not(ports, deployment, by)
     if refusal:
         return Decision(False, refusal)
-    approved = approved_here(deployment, by, at)
+    approved = approved_here(deployment, by, at, reason)
     missing = missing_requirements(ports, approved)
     saved = ports.deployments.save(looked_at(approved, missing, at))
-    what = f"{by} approved this deployment." + (" Other requirements are still missing." if missing else "")
-    return _gone_on(ports, saved, what)
+    return _gone_on(ports, saved, f"{told}{' Other requirements are still missing.' if missing else ''}")
 
 
 def _who_may_not(ports: Ports, deployment: Deployment, by: str) -> str:
@@ -105,14 +105,15 @@ def _audited(ports: Ports, deployment: Deployment, at: datetime) -> Deployment:
     return with_audited(deployment, message)
 
 
-def _reject(ports: Ports, deployment: Deployment, by: str, at: datetime) -> Decision:
-    gate, told = deployment.gate, f"{by} rejected this deployment while it waited for its apply requirements."
+def _reject(ports: Ports, deployment: Deployment, by: str, at: datetime, reason: str) -> Decision:
+    gate = deployment.gate
+    told = because(f"{by} rejected this deployment while it waited for its apply requirements.", reason)
     if gate is not None and (gate.next, gate.by, gate.at) == (AfterGate.REJECTED, by, at):
         return _gone_on(ports, deployment, told)
     refusal = _refusal(deployment, to_go_on=False)
     if gate is None or refusal:
         return Decision(False, refusal)
-    return _gone_on(ports, ports.deployments.save(rejected(deployment, gate, by, at)), told)
+    return _gone_on(ports, ports.deployments.save(rejected(deployment, gate, by, at, reason)), told)
 
 
 def _gone_on(ports: Ports, deployment: Deployment, told: str) -> Decision:

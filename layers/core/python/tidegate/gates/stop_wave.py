@@ -16,7 +16,8 @@ from tidegate.deploys.reviews.decide_review import decide_review
 from tidegate.deploys.rules.audit import CONTINUED, STOPPED, wave_message
 from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.gate import GateAnswer
-from tidegate.deploys.rules.requirements_gate import MAXIMUM_REASON, waits
+from tidegate.deploys.rules.reason import MAXIMUM_REASON
+from tidegate.deploys.rules.requirements_gate import waits
 from tidegate.deploys.rules.review import Answer
 from tidegate.deploys.rules.state import State, is_final
 from tidegate.gates.decide_requirements import decide_requirements

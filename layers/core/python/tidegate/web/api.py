@@ -228,7 +228,16 @@ class Api:
         )
         def review(id: _Id, answer: Annotated[request_models.ReviewAnswer, Body()]) -> models.Decided:
             by, at = _access(app).login, ports.clock.now()
-            decision = decide_review(ports, id, Answer(answer.decision), by, at, answer.plan_digest)
+            decision = decide_review(
+                ports,
+                id,
+                Answer(answer.decision),
+                by,
+                at,
+                answer.plan_digest,
+                reason=answer.reason,
+                destroys=answer.destroys,
+            )
             ensure_done(decision)
             return models.Decided(message=decision.reason, deployment=shapes.brief(ports.deployments.get(id)))
 

@@ -9,7 +9,7 @@ from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 
 from tidegate.deploys.rules.gate import GateAnswer
 from tidegate.deploys.rules.overview import awaited, is_done, naming, needed, overview
-from tidegate.deploys.rules.requirements_gate import MAXIMUM_REASON
+from tidegate.deploys.rules.reason import MAXIMUM_REASON
 from tidegate.deploys.rules.state import State, is_final
 from tidegate.gates.decide_gate import decide_gate
 from tidegate.gates.get_change import ChangeView, get_change

@@ -143,6 +143,7 @@ class ApprovalModel(Shown):
 
     by: str
     at: Timestamp
+    reason: str = ""
 
 
 class ReviewModel(Shown):
@@ -153,6 +154,7 @@ class ReviewModel(Shown):
     approved: bool | None = Field(description="null while it is open")
     by: str | None
     at: Instant | None
+    reason: str = Field(default="", description="The reason of who decided, if they gave one")
     approvals: list[ApprovalModel]
 
 
@@ -253,6 +255,11 @@ class DeploymentDetails(DeploymentBrief):
     authors: list[str]
     must_review: str | None
     plan_digest: str | None = Field(description="The SHA-256 of the plan file")
+    asks_twice: bool = Field(
+        default=False,
+        description="Whether to approve the plan, `destroys` must confirm that it destroys resources: its stack is "
+        "protected",
+    )
     engine_version: str | None
     review: ReviewModel | None
     review_rule: ReviewRuleModel

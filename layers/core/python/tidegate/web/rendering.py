@@ -18,7 +18,7 @@ from tidegate.deploys.rules.left_behind import stays
 from tidegate.deploys.rules.locking import LONGEST_REASON
 from tidegate.deploys.rules.overview import by_stack
 from tidegate.deploys.rules.queue import is_held_back
-from tidegate.deploys.rules.requirements_gate import MAXIMUM_REASON
+from tidegate.deploys.rules.reason import MAXIMUM_REASON
 from tidegate.deploys.rules.review import moment
 from tidegate.deploys.rules.speculative_plan import LayerState
 from tidegate.deploys.rules.state import State, is_final

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from tidegate.comments.rules.command import MAXIMUM_ROOTS
 from tidegate.deploys.rules.locking import DURATION, LONGEST_REASON
-from tidegate.deploys.rules.requirements_gate import MAXIMUM_REASON
+from tidegate.deploys.rules.reason import MAXIMUM_REASON
 from tidegate.roots.rules.query_words import MAXIMUM_LENGTH
 from tidegate.roots.rules.root import MAXIMUM_PATH, MAXIMUM_REPOSITORY, MAXIMUM_ROOT_NAME
 
@@ -94,6 +94,15 @@ class ReviewAnswer(_Given):
     plan_digest: str = Field(
         default="", max_length=64, description="The `plan_digest` of the plan that you reviewed; required to approve"
     )
+    reason: str = Field(
+        default="",
+        max_length=MAXIMUM_REASON,
+        description="The reason, for the timeline, the check run and the audit log",
+    )
+    destroys: bool = Field(
+        default=False,
+        description="That the destruction of resources is meant; required to approve a plan with `asks_twice`",
+    )
 
 
 class GateAnswer(_Given):
@@ -101,7 +110,7 @@ class GateAnswer(_Given):
 
     decision: Literal["retry", "reject", "approve", "override"]
     reason: str = Field(
-        default="", max_length=MAXIMUM_REASON, description="The reason for the override, for the audit log"
+        default="", max_length=MAXIMUM_REASON, description="The reason, for the audit log; required for an override"
     )
 
 

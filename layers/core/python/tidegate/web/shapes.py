@@ -17,7 +17,7 @@ from tidegate.deploys.rules.overview import DependencyMember, StackOverview, awa
 from tidegate.deploys.rules.queue import Lock, Orphaned
 from tidegate.deploys.rules.repository_locks import RepositoryLocks
 from tidegate.deploys.rules.requirements_gate import waits
-from tidegate.deploys.rules.review import excluded, expires_at, needed_approvals
+from tidegate.deploys.rules.review import asks_twice, excluded, expires_at, needed_approvals
 from tidegate.deploys.rules.slots import SlotWait
 from tidegate.deploys.rules.summary import DeploymentSummary
 from tidegate.deploys.rules.unapproved import asked_here
@@ -135,7 +135,9 @@ class Shapes:
         return RequirementsModel(
             missing=[without_marks(sentence) for sentence in one.requirements.missing],
             approvable=waits(one) and bool(asked_here(one)),
-            approved_here=[ApprovalModel(by=each.by, at=each.at) for each in one.requirements.approved_here],
+            approved_here=[
+                ApprovalModel(by=each.by, at=each.at, reason=each.reason) for each in one.requirements.approved_here
+            ],
             override=OverrideModel(by=override.by, at=override.at, reason=override.reason) if override else None,
         )
 
@@ -155,6 +157,7 @@ class Shapes:
                 "authors": list(one.commits.authors),
                 "must_review": one.planned.must_review,
                 "plan_digest": one.planned.plan.file.sha256 if one.planned.plan else None,
+                "asks_twice": asks_twice(one),
                 "engine_version": one.planned.plan.engine_version if one.planned.plan else None,
                 "review": _review(one.review),
                 "requirements": self._requirements(one),
@@ -362,13 +365,14 @@ def _headline(told: Headline) -> HeadlineModel | None:
 def _review(review: Review | None) -> ReviewModel | None:
     if review is None:
         return None
-    approvals = [ApprovalModel(by=one.by, at=one.at) for one in review.approvals]
+    approvals = [ApprovalModel(by=one.by, at=one.at, reason=one.reason) for one in review.approvals]
     return ReviewModel(
         asked_at=review.asked_at,
         expires_at=expires_at(review),
         approved=review.approved,
         by=review.by,
         at=review.at,
+        reason=review.reason,
         approvals=approvals,
     )
 

@@ -27,7 +27,7 @@ MAXIMUM_MISTAKES = 20
 
 _RULES = ("apply_after", "plan_after", "modified_by")
 #: Rules of which a leaf takes the nearest value.
-_PUSHED_DOWN = ("auto_apply", "max_concurrent", "stop_on_failures", "soak")
+_PUSHED_DOWN = ("auto_apply", "max_concurrent", "stop_on_failures", "soak", "protected")
 
 
 class RunStrategy(StrEnum):
@@ -42,7 +42,7 @@ class StackRules:
     """Rules between stacks, by name, and of how each is rolled out.
 
     ``plan_after`` is what ``modified_by`` says where it is None. ``environments`` of config repositories are applied to
-    first. ``soak`` is in seconds.
+    first. ``soak`` is in seconds. ``protected``: what a plan destroys is approved explicitly.
     """
 
     apply_after: tuple[str, ...] = ()
@@ -53,6 +53,7 @@ class StackRules:
     max_concurrent: int | None = None
     stop_on_failures: int | None = None
     soak: int | None = None
+    protected: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +89,7 @@ class Stack:
     environments: tuple[AwaitedEnvironment, ...] = ()
     wave: WaveRules = field(default_factory=WaveRules)
     soak: int = 0
+    protected: bool = False
 
 
 def resolve_stacks(definitions: Sequence[StackDefinition]) -> Mapping[str, Stack]:
@@ -202,6 +204,7 @@ class _Resolution:
             tuple(sorted({each for name in self._around(leaf) for each in self._declared[name].rules.environments})),
             WaveRules(values.get(("max_concurrent",)), values.get(("stop_on_failures",))),
             values.get(("soak",), 0),
+            values.get(("protected",), False),
         )
 
     def _said_around(self, leaf: str) -> Iterator[tuple[_Place, _Said]]:

@@ -165,6 +165,13 @@ class RulesSection(Section):
             "the same change; at most `7d`."
         ),
     ] = None
+    protected: Annotated[
+        Flag | None,
+        Field(
+            description="Whether plans that destroy or replace resources always need a review, in which people approve "
+            "the destruction explicitly. See [deploys](deploys.md#protected-stacks)."
+        ),
+    ] = None
 
 
 _Empty = BeforeValidator(empty_if_absent)
@@ -246,6 +253,7 @@ class StackSection(Section):
             self.rules.max_concurrent,
             self.rules.stop_on_failures,
             int(length(self.rules.soak).total_seconds()) if self.rules.soak else None,
+            self.rules.protected,
         )
 
 

@@ -11,7 +11,7 @@ The message is JSON::
      "revision": "<sha>", "branch": …, "trigger": "merge" | "manual" | "rerun", "pull_request": … or null,
      "destroy": true | false,
      "forced": true | false, "initiating_user": …, "approved_by": … or null, "approved_at": … or null,
-     "approvals": [{"by": …, "at": …}], "rejected_by": … or null,
+     "approvals": [{"by": …, "at": …, "reason": …}], "rejected_by": … or null,
      "cancelled_by": … or null,
      "plan_sha256": "<of the plan file that is applied>", "engine": …, "engine_version": …,
      "started": "<ISO 8601, UTC>", "ended": … or null, "reason": "<why it failed, or what the lock said>"}

@@ -6,12 +6,22 @@ The caller has checked that the person may decide.
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime
 
 from tidegate.deploys.check_branch import left_branch
 from tidegate.deploys.reviews.carry_out_review import carry_out_review, go_on_with_review
 from tidegate.deploys.rules.deployment import Deployment
-from tidegate.deploys.rules.review import Answer, Followup, answer_given, check_click, decided
+from tidegate.deploys.rules.reason import tidied
+from tidegate.deploys.rules.review import (
+    Answer,
+    Followup,
+    answer_given,
+    asks_twice,
+    check_click,
+    decided,
+    second_question,
+)
 from tidegate.deploys.texts.advice import advice_on
 from tidegate.plans.rules.plan import Plan
 from tidegate.ports import Ports
@@ -29,38 +39,70 @@ _ALTERED = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """A person's answer."""
+
+    answer: Answer
+    by: str
+    at: datetime
+    seen: str | None
+    reason: str
+    destroys: bool
+
+    @property
+    def approves(self) -> bool:
+        return self.answer is Answer.APPROVE
+
+
 def decide_review(
-    ports: Ports, deployment: str, answer: Answer, by: str, at: datetime, seen: str | None = None
+    ports: Ports,
+    deployment: str,
+    answer: Answer,
+    by: str,
+    at: datetime,
+    seen: str | None = None,
+    *,
+    reason: str = "",
+    destroys: bool = False,
 ) -> Decision:
     """Record the answer that ``by`` gave at ``at``, and go on with it once it decides.
 
     ``seen`` is the SHA-256 of the approved plan; without it, the review's id identifies the plan.
+    ``reason`` is why, if ``by`` said so. ``destroys``: the person said that what the plan destroys is meant, which
+    protected stacks ask for.
 
     A repeated answer changes nothing. Raise NotFound. On Conflict, CloudUnavailable or ForgeUnavailable, call again
     with the same ``at``.
     """
-    return deciding_again(lambda: _decide(ports, deployment, answer, by, at, seen))
+    return deciding_again(lambda: _decide(ports, deployment, _Given(answer, by, at, seen, tidied(reason), destroys)))
 
 
-def _decide(ports: Ports, identifier: str, answer: Answer, by: str, at: datetime, seen: str | None) -> Decision:
+def _decide(ports: Ports, identifier: str, given: _Given) -> Decision:
     deployment = ports.deployments.get(identifier)
-    if answer is Answer.APPROVE and seen is not None and not _is_of(deployment.planned.plan, seen):
+    if given.approves and given.seen is not None and not _is_of(deployment.planned.plan, given.seen):
         return Decision(False, _ANOTHER_PLAN)
-    verdict = check_click(deployment, answer, by, at)
+    verdict = check_click(deployment, given.answer, given.by, given.at)
     if verdict.followup is Followup.REFUSE:
         with suppress(Conflict, CloudUnavailable):  # A repeated answer, or the reconciler, tries again.
             carry_out_review(ports, deployment)
         return Decision(False, f"{verdict.reason} {advice_on(deployment)}".rstrip())
-    if verdict.followup is Followup.DECIDE and answer is Answer.APPROVE and _is_altered(ports, deployment):
-        return Decision(False, _ALTERED)
-    if verdict.followup is Followup.DECIDE and answer is Answer.APPROVE:
-        left = left_branch(ports, deployment)
-        if left:
-            return Decision(False, left)
     if verdict.followup is Followup.DECIDE:
-        deployment = ports.deployments.save(decided(deployment, answer, by, at))
+        refusal = _may_not_approve(ports, deployment, given) if given.approves else ""
+        if refusal:
+            return Decision(False, refusal)
+        deployment = ports.deployments.save(decided(deployment, given.answer, given.by, given.at, given.reason))
     go_on_with_review(ports, deployment)
-    return Decision(True, answer_given(deployment, by))
+    return Decision(True, answer_given(deployment, given.by))
+
+
+def _may_not_approve(ports: Ports, deployment: Deployment, given: _Given) -> str:
+    """Return why the plan cannot be approved, an empty text if it can. Raise ForgeUnavailable and ForgeRefused."""
+    if _is_altered(ports, deployment):
+        return _ALTERED
+    if asks_twice(deployment) and deployment.planned.plan and not given.destroys:
+        return second_question(deployment.stack, deployment.planned.plan)
+    return left_branch(ports, deployment)
 
 
 def _is_altered(ports: Ports, deployment: Deployment) -> bool:

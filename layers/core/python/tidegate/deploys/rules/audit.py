@@ -18,6 +18,7 @@ from tidegate.deploys.rules.outcome import Unlocking
 from tidegate.deploys.rules.queue import Lock, QueueHead
 from tidegate.deploys.rules.state import State
 from tidegate.deploys.rules.timeline import Audited
+from tidegate.deploys.rules.waiting import Approval
 from tidegate.roots.rules.root import QUEUE_SEPARATOR
 from tidegate.rules.timestamp import timestamp_from, timestamp_text
 
@@ -105,8 +106,8 @@ def audit_message(deployment: Deployment, word: str, at: datetime) -> AuditMessa
         "initiating_user": deployment.request.by,
         "approved_by": review.by if review and review.approved else None,
         "approved_at": _text(review.at) if review and review.approved else None,
-        "approvals": [_by(each.by, each.at) for each in review.approvals] if review else [],
-        "approved_here": [_by(each.by, each.at) for each in deployment.requirements.approved_here],
+        "approvals": [_approval(each) for each in review.approvals] if review else [],
+        "approved_here": [_approval(each) for each in deployment.requirements.approved_here],
         "override": {**_by(override.by, override.at), "reason": override.reason} if override else None,
         "missing": list(deployment.requirements.missing),
         "rejected_by": deployment.rejected_by,
@@ -166,6 +167,10 @@ def _about_lock(head: QueueHead, lock: Lock, event: str, by: str, at: datetime) 
         "reason": lock.reason,
     }
     return AuditMessage(event, f"queue-{_digest(head.queue)}", body)
+
+
+def _approval(approval: Approval) -> dict[str, str]:
+    return {**_by(approval.by, approval.at), "reason": approval.reason}
 
 
 def _by(by: str, at: datetime) -> dict[str, str]:

@@ -17,6 +17,7 @@ from tidegate.changes.rules.wave import Admission, AdmissionVerdict
 from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.freeze import LONGEST_FREEZE_DAYS
 from tidegate.deploys.rules.outcome import Ending
+from tidegate.deploys.rules.reason import because
 from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.rerun import run_again
 from tidegate.deploys.rules.review import REVIEW_DAYS, Need, evaluate_plan, moment
@@ -268,13 +269,13 @@ def rejected(
     by: str,
     at: datetime,
     why: str = "It was rejected while it waited for its dependencies.",
+    reason: str = "",
 ) -> Deployment:
     """Return the record of a deployment that ``by`` rejects at its gate: how it ends is decided."""
-    reason = deployment.outcome.withdrawn or why
-    ending = Ending(State.REJECTED, reason, "", "", at)
+    ending = Ending(State.REJECTED, deployment.outcome.withdrawn or because(why, reason), "", "", at)
     return replace(
         deployment,
-        gate=replace(gate, next=AfterGate.REJECTED, by=by, at=at),
+        gate=replace(gate, next=AfterGate.REJECTED, by=by, at=at, reason=reason),
         outcome=replace(deployment.outcome, ending=ending),
     )
 

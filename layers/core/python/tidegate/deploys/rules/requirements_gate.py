@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.freeze import LONGEST_FREEZE_DAYS, MissingBeforeApply
 from tidegate.deploys.rules.outcome import Ending
+from tidegate.deploys.rules.reason import because
 from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.review import REVIEW_DAYS
 from tidegate.deploys.rules.state import State
@@ -17,8 +18,6 @@ from tidegate.policies.rules.requirements import Requirements
 #: How long the Terraform machine waits for requirements (its TimeoutSeconds): through the longest freeze window, and as
 #: long as for a review after it.
 REQUIREMENTS_DAYS = LONGEST_FREEZE_DAYS + REVIEW_DAYS
-#: Characters of an operator's reason.
-MAXIMUM_REASON = 500
 
 
 def is_of_head(deployment: Deployment) -> bool:
@@ -84,12 +83,12 @@ def may_not_approve(deployment: Deployment, by: str) -> str:
     return ""
 
 
-def approved_here(deployment: Deployment, by: str, at: datetime) -> Deployment:
+def approved_here(deployment: Deployment, by: str, at: datetime, reason: str = "") -> Deployment:
     """Return the record of a deployment that somebody approves."""
     return replace(
         deployment,
         requirements=replace(
-            deployment.requirements, approved_here=(*deployment.requirements.approved_here, Approval(by, at))
+            deployment.requirements, approved_here=(*deployment.requirements.approved_here, Approval(by, at, reason))
         ),
     )
 
@@ -108,12 +107,12 @@ def overridden(deployment: Deployment, override: Override) -> Deployment:
     )
 
 
-def rejected(deployment: Deployment, gate: Gate, by: str, at: datetime) -> Deployment:
+def rejected(deployment: Deployment, gate: Gate, by: str, at: datetime, reason: str = "") -> Deployment:
     """Return the record of a deployment that ``by`` rejects: how it ends is decided."""
-    reason = deployment.outcome.withdrawn or "It was rejected while it waited for its apply requirements."
-    ending = Ending(State.REJECTED, reason, "", "", at)
+    told = because("It was rejected while it waited for its apply requirements.", reason)
+    ending = Ending(State.REJECTED, deployment.outcome.withdrawn or told, "", "", at)
     return replace(
         deployment,
-        gate=replace(gate, next=AfterGate.REJECTED, by=by, at=at),
+        gate=replace(gate, next=AfterGate.REJECTED, by=by, at=at, reason=reason),
         outcome=replace(deployment.outcome, ending=ending),
     )

@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.outcome import Ending
+from tidegate.deploys.rules.reason import because
 from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.review_rule import PlanReview
 from tidegate.deploys.rules.state import State, where_it_is
@@ -59,6 +60,7 @@ def evaluate_plan(deployment: Deployment, plan: Plan) -> PlanVerdict:
         or deployment.planned.must_review
         or (_DESTROYS if deployment.request.destroy else "")
         or _by_rules(deployment)
+        or _protected(deployment, plan)
         or (_HELD_UP_BEFORE if deployment.lineage.look_twice else _by_hand(deployment))
     )
     if demanded:
@@ -77,6 +79,39 @@ def _by_rules(deployment: Deployment) -> str:
     if not deployment.commits.rule_changes:
         return ""
     return f"It changes what runs, or who may do what: {listed(deployment.commits.rule_changes, _NAMED)}."
+
+
+def _protected(deployment: Deployment, plan: Plan) -> str:
+    if not deployment.settings.review_rule.protected or not _destroys_something(plan):
+        return ""
+    return f"Stack {deployment.stack} is protected, and the plan {destruction_of(plan)}."
+
+
+def _destroys_something(plan: Plan) -> bool:
+    return bool(plan.changes.destroy or plan.changes.replace)
+
+
+def destruction_of(plan: Plan) -> str:
+    """Return what a plan destroys, after "the plan": "destroys 2 resources and replaces 1"."""
+    destroy, replaced = plan.changes.destroy, plan.changes.replace
+    noun = "resource" if (destroy or replaced) == 1 else "resources"
+    if not replaced:
+        return f"destroys {destroy} {noun}"
+    return f"destroys {destroy} {noun} and replaces {replaced}" if destroy else f"replaces {replaced} {noun}"
+
+
+def asks_twice(deployment: Deployment) -> bool:
+    """Tell whether who approves the plan must say that its destruction is meant: its stack is protected."""
+    plan = deployment.planned.plan
+    return plan is not None and deployment.settings.review_rule.protected and _destroys_something(plan)
+
+
+def second_question(stack: str, plan: Plan) -> str:
+    """Return why a plan is not approved without saying that its destruction is meant, and how to say that."""
+    return (
+        f"Stack {stack} is protected, and this plan {destruction_of(plan)}. To approve that, confirm it on the "
+        "deployment's page, or approve with `--yes` in a comment or with the command line."
+    )
 
 
 def _by_hand(deployment: Deployment) -> str | None:
@@ -236,7 +271,7 @@ def _more(missing: int) -> str:
     return "1 more approval is needed" if missing == 1 else f"{missing} more approvals are needed"
 
 
-def decided(deployment: Deployment, answer: Answer, by: str, at: datetime) -> Deployment:
+def decided(deployment: Deployment, answer: Answer, by: str, at: datetime, reason: str = "") -> Deployment:
     """Return the deployment after an answer: rejected for good, approved, or with one more approval.
 
     A rejection is an ``ending`` that is still to be audited. Raise ValueError if the deployment does not wait for a
@@ -246,25 +281,28 @@ def decided(deployment: Deployment, answer: Answer, by: str, at: datetime) -> De
     if review is None or deployment.state is not State.AWAITING_REVIEW:
         raise ValueError(f"{deployment.id} does not wait for a review")
     if answer is Answer.REJECT:
-        ending = Ending(State.REJECTED, deployment.outcome.withdrawn or f"{by} rejected the plan.", "", "", at)
+        told = deployment.outcome.withdrawn or because(f"{by} rejected the plan.", reason)
+        ending = Ending(State.REJECTED, told, "", "", at)
         return replace(
             deployment,
             outcome=replace(deployment.outcome, ending=ending),
-            review=replace(review, approved=False, by=by, at=at),
+            review=replace(review, approved=False, by=by, at=at, reason=reason),
         )
-    given = replace(review, approvals=(*review.approvals, Approval(by, at)))
+    given = replace(review, approvals=(*review.approvals, Approval(by, at, reason)))
     more = replace(deployment, review=given)
     if missing_approvals(more):
         return replace(more, changed_at=at)
-    return replace(more.moved(State.APPROVED, at, by=by), review=replace(given, approved=True, by=by, at=at))
+    approved = replace(given, approved=True, by=by, at=at, reason=reason)
+    return replace(more.moved(State.APPROVED, at, reason, by), review=approved)
 
 
 def answer_given(deployment: Deployment, by: str) -> str:
     """Return what there is to say to ``by``, whose answer was recorded."""
     review = deployment.review
     if review is None or review.approved is None:
-        return f"{by} approved the plan. {_more(missing_approvals(deployment))}."
-    return f"{by} {'approved' if review.approved else 'rejected'} the plan."
+        reason = next((each.reason for each in reversed(review.approvals) if _same(each.by, by)), "") if review else ""
+        return f"{because(f'{by} approved the plan.', reason)} {_more(missing_approvals(deployment))}."
+    return because(f"{by} {'approved' if review.approved else 'rejected'} the plan.", review.reason)
 
 
 def moment(at: datetime) -> str:

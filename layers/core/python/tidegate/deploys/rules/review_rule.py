@@ -20,11 +20,15 @@ class PlanReview(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ReviewRule:
-    """The rule of a root: which plans wait, for how many people, and whether the change's authors count."""
+    """The rule of a root: which plans wait, for how many people, and whether the change's authors count.
+
+    ``protected``: plans that destroy something wait for people, who approve that explicitly.
+    """
 
     when: PlanReview = PlanReview.ALWAYS
     approvals: int = 1
     exclude_authors: bool = False
+    protected: bool = False
 
     def and_also(self, other: ReviewRule) -> ReviewRule:
         """Return the rule under which every plan waits that waits under either rule."""
@@ -33,4 +37,5 @@ class ReviewRule:
             max(self.when, other.when, key=strictness.index),
             max(self.approvals, other.approvals),
             self.exclude_authors or other.exclude_authors,
+            self.protected or other.protected,
         )

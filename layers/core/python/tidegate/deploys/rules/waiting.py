@@ -9,10 +9,11 @@ from enum import StrEnum
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """One person's approval of a plan, and when."""
+    """One person's approval of a plan, when, and why, if they said."""
 
     by: str
     at: datetime
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +21,8 @@ class Review:
     """The one answer to a plan review. ``id`` is opaque to users.
 
     ``approvals`` are all approvals so far; ``approved`` is decided once there are as many as the
-    deployment's rule asks for, or by one rejection. ``by`` and ``at`` are of the answer that decided.
-    ``warned``: people were told that it expires soon.
+    deployment's rule asks for, or by one rejection. ``by``, ``at`` and ``reason`` are of the answer that
+    decided. ``warned``: people were told that it expires soon.
     """
 
     id: str
@@ -31,6 +32,7 @@ class Review:
     at: datetime | None = None
     approvals: tuple[Approval, ...] = ()
     warned: bool = False
+    reason: str = ""
 
 
 class AfterGate(StrEnum):
@@ -48,8 +50,9 @@ class AfterGate(StrEnum):
 class Gate:
     """The gate that a deployment waits at: its id, and since when.
 
-    ``next`` is the decided next step; ``at`` is when that was, and ``by`` the person who decided, if any. ``cycle``
-    describes the deadlock for which it must give up, ``wave`` why its stack does not let it begin yet.
+    ``next`` is the decided next step; ``at`` is when that was, and ``by`` the person who decided, if any, for
+    ``reason``. ``cycle`` describes the deadlock for which it must give up, ``wave`` why its stack does not let
+    it begin yet.
     """
 
     id: str
@@ -59,6 +62,7 @@ class Gate:
     at: datetime | None = None
     cycle: str = ""
     wave: str = ""
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,14 @@ from datetime import datetime
 
 from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.queue import Lock
+from tidegate.deploys.rules.reason import because
 from tidegate.deploys.rules.review import moment
 from tidegate.deploys.rules.slots import SlotWait
 from tidegate.deploys.rules.state import State
 from tidegate.deploys.rules.waiting import AfterGate
 from tidegate.plans.rules.counts import counts
 from tidegate.rules import access
-from tidegate.texts.markdown import code
+from tidegate.texts.markdown import code, escaped
 from tidegate.texts.sentences import listed
 from tidegate.vcs.rules.check_run import Action, Button, Conclusion
 from tidegate.vcs.rules.forge_terms import GITHUB_TERMS, ForgeTerms
@@ -179,15 +180,23 @@ def approval(deployment: Deployment) -> str:
     review, gate = deployment.review, deployment.gate
     if gate is not None and gate.next is AfterGate.REJECTED:
         waited_for = "its apply requirements" if deployment.requirements.missing else "its dependencies"
-        return f"Rejected by {code(gate.by)} on {moment(gate.at or gate.since)}, while it waited for {waited_for}."
+        told = f"Rejected by {code(gate.by)} on {moment(gate.at or gate.since)}, while it waited for {waited_for}."
+        return f"{told}{_wrote(gate.by, gate.reason)}"
     if review is not None and review.approved is False:
-        return f"Rejected by {code(review.by or '')} on {moment(review.at or review.asked_at)}."
+        by = review.by or ""
+        return f"Rejected by {code(by)} on {moment(review.at or review.asked_at)}.{_wrote(by, review.reason)}"
     override = deployment.requirements.override
     passed = f" {code(override.by)} overrode the apply requirements: {code(override.reason)}" if override else ""
     if review is None or review.approved is None:
         return f"No review was needed.{passed}"
-    by = tuple(approval.by for approval in review.approvals) or (review.by or "",)
-    return f"Approved by {people(by)} on {moment(review.at or review.asked_at)}.{passed}"
+    approvers = tuple(approval.by for approval in review.approvals) or (review.by or "",)
+    wrote = "".join(_wrote(each.by, each.reason) for each in review.approvals)
+    return f"Approved by {people(approvers)} on {moment(review.at or review.asked_at)}.{wrote}{passed}"
+
+
+def _wrote(by: str, reason: str) -> str:
+    """Return the reason that somebody gave, as a sentence with a space before it; empty without one."""
+    return f" {because(code(by), escaped(reason))}" if reason else ""
 
 
 def what_was_not(deployment: Deployment) -> str:

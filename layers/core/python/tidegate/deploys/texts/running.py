@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tidegate.deploys.rules.deployment import Deployment
-from tidegate.deploys.rules.review import REVIEW_DAYS, expires_at, moment, needed_approvals
+from tidegate.deploys.rules.review import (
+    REVIEW_DAYS,
+    asks_twice,
+    destruction_of,
+    expires_at,
+    moment,
+    needed_approvals,
+)
 from tidegate.deploys.rules.slots import SlotWait
 from tidegate.deploys.rules.unapproved import refusals
 from tidegate.deploys.rules.waiting import Review
@@ -57,6 +64,7 @@ def awaiting_review(deployment: Deployment, view: View) -> Presentation:
             "**Waiting for your review.** Nothing is applied before you decide.",
             *((f"**Check carefully:** {escaped(must)}",) if must else ()),
             *_refused(deployment),
+            *_asked_twice(deployment, view),
             (
                 "* **Approve** applies exactly this plan: the same plan file, commit and engine version.\n* "
                 "**Reject** ends this deployment. Nothing is applied, and later revisions deploy as usual.\n* "
@@ -65,7 +73,7 @@ def awaiting_review(deployment: Deployment, view: View) -> Presentation:
             _who(deployment),
         ),
         conclusion=Conclusion.ACTION_REQUIRED,
-        actions=(APPROVE_PLAN, REJECT),
+        actions=(REJECT,) if asks_twice(deployment) else (APPROVE_PLAN, REJECT),
     )
 
 
@@ -77,6 +85,17 @@ def _in_words(deployment: Deployment, terms: ForgeTerms) -> str:
     asked_on = destroy.asked_on if destroy else deployment.request.pull_request
     where = terms.reference(asked_on) if asked_on else f"the {terms.pull_request} of this change"
     return f"Or comment {code(approve_command(deployment))} on {where}, or {code(f'tidegate reject -p {name}')}."
+
+
+def _asked_twice(deployment: Deployment, view: View) -> Iterator[str]:
+    """Yield where to approve what a plan destroys in a protected stack, which a button cannot ask about."""
+    plan = deployment.planned.plan
+    if plan is not None and asks_twice(deployment):
+        page = f"[the deployment's page]({view.page_url})" if view.page_url else "the deployment's page"
+        yield (
+            f"**Stack {code(deployment.stack)} is protected, and this plan {destruction_of(plan)}.** Approve it on "
+            f"{page}, or by a comment or a command with `--yes`."
+        )
 
 
 def _refused(deployment: Deployment) -> Iterator[str]:
