@@ -97,7 +97,7 @@ class Client:
 
     def post_form(self, path, headers=None, **fields):
         sent = {"content-type": "application/x-www-form-urlencoded", "origin": URL, **(headers or {})}
-        return self.send("POST", path, urlencode(fields), sent)
+        return self.send("POST", path, urlencode(fields, doseq=True), sent)
 
     def send(self, method, path, body=None, headers=None):
         answer = self.wires.web.answer(self.event(method, path, body, headers or {}), Context())

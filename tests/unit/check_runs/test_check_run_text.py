@@ -441,3 +441,18 @@ def test_a_manual_deployment_says_before_it_starts_that_it_locks_its_queue():
     assert told in shown(State.QUEUED, trigger=Trigger.MANUAL).summary
     assert told not in shown(State.QUEUED, trigger=Trigger.MANUAL, resumes=True).summary
     assert told not in shown(State.QUEUED).summary
+
+
+def test_reasons_are_told_with_who_gave_them_and_are_no_markup():
+    approvals = (Approval("first", NOW, "see @ops <b>"), Approval("second", NOW))
+    approved = shown(State.APPROVED, review=any_review(approved=True, by="second", at=NOW, approvals=approvals))
+    assert "`first`: see @\u200bops &lt;b&gt;." in approved.summary
+    assert "`second`:" not in approved.summary
+    review = any_review(approved=False, by="reviewer", at=NOW, reason="Too early!")
+    assert "`reviewer`: Too early\\!" in shown(State.REJECTED, review=review).summary
+
+
+def test_what_a_protected_stack_would_lose_is_approved_where_people_can_be_asked_about_it():
+    check_run = shown(State.AWAITING_REVIEW, review_rule=ReviewRule(protected=True), stack="prod")
+    assert [action.button.value for action in check_run.actions] == ["Reject"]
+    assert "**Stack `prod` is protected, and this plan destroys 1 resource.**" in check_run.summary

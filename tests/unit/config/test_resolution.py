@@ -255,6 +255,12 @@ stacks: {{names: {{s: {{tag_query: '', {stack}}}}}}}
         assert found.review_rule == ReviewRule(PlanReview.ALWAYS, 2, exclude_authors=True)
         assert found.sources["plan_review"] == 5
 
+    def test_a_protected_group_protects_its_stacks_whatever_a_root_says_of_its_reviews(self):
+        groups = "stacks:\n  names:\n    n: {stacks: [s], rules: {protected: true}}\n    s: {tag_query: ''}\n"
+        assert only(f"dirs: {{a: {{plan_review: never}}}}\n{groups}").review_rule == ReviewRule(
+            PlanReview.NEVER, protected=True
+        )
+
 
 class TestAccess:
     TEXT = (

@@ -44,9 +44,9 @@ stacks:
 
 
 def test_a_stack_says_how_it_is_rolled_out():
-    rules = "{max_concurrent: 5, stop_on_failures: 2, soak: 90m}"
+    rules = "{max_concurrent: 5, stop_on_failures: 2, soak: 90m, protected: true}"
     it = load(stack(f"{{tag_query: a, rules: {rules}}}")).stacks[1]
-    assert it.definition.rules == StackRules(max_concurrent=5, stop_on_failures=2, soak=5400)
+    assert it.definition.rules == StackRules(max_concurrent=5, stop_on_failures=2, soak=5400, protected=True)
 
 
 def stack(text: str) -> str:

@@ -7,6 +7,7 @@ from tests.fakes.ports import changed
 from tests.instants import utc
 from tests.unit.jobs.terraform_scenario import Scenario
 from tidegate.deploys.reviews.decide_review import decide_review
+from tidegate.deploys.rules.reason import MAXIMUM_REASON
 from tidegate.deploys.rules.review import Answer, decided
 from tidegate.deploys.rules.review_rule import ReviewRule
 from tidegate.deploys.rules.state import State
@@ -29,9 +30,9 @@ class ReviewedScenario(Scenario):
         self.workflows.waiting.add("token")
         return deployment
 
-    def decide(self, answer=Answer.APPROVE, by="reviewer", at=LATER, deployments=None, seen=None):
+    def decide(self, answer=Answer.APPROVE, by="reviewer", at=LATER, deployments=None, seen=None, **said):
         ports = changed(self.ports, deployments=deployments or self.deployments)
-        return decide_review(ports, any_deployment().id, answer, by, at, seen)
+        return decide_review(ports, any_deployment().id, answer, by, at, seen, **said)
 
     @property
     def now(self):
@@ -202,3 +203,39 @@ def test_only_the_plan_that_was_seen_is_approved(scenario):
     assert not scenario.decide(seen="0" * 64).done
     assert scenario.now.state is State.AWAITING_REVIEW
     assert scenario.decide(seen=seen).done
+
+
+@pytest.mark.parametrize(("answer", "state"), ANSWERS)
+def test_a_reason_is_kept_on_one_line_and_told_in_the_timeline_and_the_answer(scenario, answer, state):
+    scenario.waiting()
+    decision = scenario.decide(answer, reason=" the vendor\n\x1b[31mmoved it ")
+    assert scenario.now.review.reason == "the vendor moved it"
+    assert "the vendor moved it" in scenario.now.history[-1].reason
+    assert decision.reason.endswith("the plan: the vendor moved it.")
+
+
+def test_the_reasons_of_all_who_approved_and_of_who_rejected_are_audited(scenario):
+    scenario.waiting(review_rule=ReviewRule(approvals=2))
+    first = scenario.decide(by="first", reason="Looks fine!")
+    assert first.reason == "first approved the plan: Looks fine! 1 more approval is needed."
+    scenario.decide(Answer.REJECT, by="second", reason="x" * 600)
+    (message,) = scenario.audit.published
+    assert [each["reason"] for each in message.body["approvals"]] == ["Looks fine!"]
+    assert message.body["reason"].startswith("second rejected the plan: xxx")
+    assert len(scenario.now.review.reason) == MAXIMUM_REASON
+
+
+def test_what_a_protected_stack_would_lose_is_approved_explicitly(scenario):
+    scenario.waiting(review_rule=ReviewRule(protected=True))
+    refused = scenario.decide()
+    assert not refused.done
+    assert "this plan destroys 1 resource." in refused.reason
+    assert scenario.now.state is State.AWAITING_REVIEW
+    assert scenario.decide(destroys=True).done
+    assert scenario.now.state is State.APPROVED
+    assert scenario.decide().done  # The same answer, delivered again.
+
+
+def test_a_rejection_in_a_protected_stack_is_not_asked_about(scenario):
+    scenario.waiting(review_rule=ReviewRule(protected=True))
+    assert scenario.decide(Answer.REJECT).done

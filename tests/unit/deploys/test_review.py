@@ -13,6 +13,7 @@ from tidegate.deploys.rules.review import (
     Followup,
     Need,
     answer_given,
+    asks_twice,
     check_click,
     decided,
     evaluate_plan,
@@ -25,6 +26,7 @@ from tidegate.deploys.rules.review import (
 from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
 from tidegate.deploys.rules.state import State
 from tidegate.deploys.rules.waiting import Approval
+from tidegate.plans.rules.plan import PlannedChanges
 
 LATER = utc("2026-03-02T10:00")
 
@@ -161,3 +163,27 @@ def test_a_plan_by_other_rules_waits_also_where_plans_are_not_reviewed():
     assert verdict.next is Need.REVIEW
     assert "workflows and hooks" in verdict.reason
     assert evaluate_plan(run_again(changed, "writer", "request", NOW, "main"), any_plan()).next is Need.REVIEW
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        (PlannedChanges(add=1), ""),
+        (PlannedChanges(destroy=1), "destroys 1 resource"),
+        (PlannedChanges(destroy=2), "destroys 2 resources"),
+        (PlannedChanges(replace=1), "replaces 1 resource"),
+        (PlannedChanges(replace=3), "replaces 3 resources"),
+        (PlannedChanges(destroy=2, replace=1), "destroys 2 resources and replaces 1"),
+    ],
+)
+@pytest.mark.parametrize("protected", [True, False])
+def test_what_destroys_something_in_a_protected_stack_is_reviewed_whatever_the_rule(protected, changes, told):
+    rule, plan = ReviewRule(PlanReview.NEVER, protected=protected), any_plan(changes=changes)
+    verdict = evaluate_plan(deployment_in(State.PLANNING, stack="prod", review_rule=rule), plan)
+    assert verdict.next is (Need.REVIEW if protected and told else Need.APPLY)
+    assert (f"Stack prod is protected, and the plan {told}." == verdict.reason) is bool(protected and told)
+    assert asks_twice(deployment_in(State.AWAITING_REVIEW, review_rule=rule, plan=plan)) is bool(protected and told)
+
+
+def test_a_rule_protects_if_one_of_two_does():
+    assert ReviewRule(protected=True).and_also(ReviewRule()) == ReviewRule(protected=True)

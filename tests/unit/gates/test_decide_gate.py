@@ -57,8 +57,9 @@ def test_a_retry_says_of_a_pull_requests_head_how_it_is_deployed_again(scenario)
 def test_a_rejection_settles_the_gate_whether_it_is_blocked_or_not(scenario, dev):
     scenario.member("app", "dev", dev)
     waiting = scenario.waits(scenario.planned("web"))
-    decision = decide_gate(scenario.ports, waiting.id, GateAnswer.REJECT, "reviewer", AT)
+    decision = decide_gate(scenario.ports, waiting.id, GateAnswer.REJECT, "reviewer", AT, "too late")
     assert decision.done
+    assert scenario.now(waiting).outcome.ending.reason.endswith("waited for its dependencies: too late.")
     assert "reviewer rejected" in decision.reason
     assert scenario.answers == {"token": "rejected"}
     assert (scenario.now(waiting).gate.next, scenario.now(waiting).rejected_by) == (AfterGate.REJECTED, "reviewer")

@@ -51,12 +51,13 @@ def test_an_apply_whose_requirements_are_not_met_does_not_begin_and_says_what_is
 
 def test_it_waits_with_its_token_until_somebody_asked_approves_and_is_then_applied(waiting):
     assert waiting.settled == []
-    decision = waiting.decide(GateAnswer.APPROVE)
+    decision = waiting.decide(GateAnswer.APPROVE, reason="as agreed")
     assert (decision.done, waiting.settled) == (True, ["apply"])
+    assert decision.reason == "ann approved this deployment: as agreed."
     waiting.begin()
     assert (waiting.now.state, waiting.now.requirements.missing, waiting.now.gate) == (State.APPLYING, (), None)
     (message,) = waiting.audit.published
-    assert message.body["approved_here"] == [{"by": "ann", "at": timestamp_text(AT)}]
+    assert message.body["approved_here"] == [{"by": "ann", "at": timestamp_text(AT), "reason": "as agreed"}]
 
 
 def test_an_approval_that_is_delivered_twice_counts_once_and_settles_again(waiting):

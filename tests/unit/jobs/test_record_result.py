@@ -251,7 +251,7 @@ def test_an_audit_message_names_what_was_approved_by_whom():
         "initiating_user": "maintainer",
         "approved_by": "reviewer",
         "approved_at": "2026-03-02T08:00:00.000000+00:00",
-        "approvals": [{"by": "reviewer", "at": timestamp_text(NOW)}],
+        "approvals": [{"by": "reviewer", "at": timestamp_text(NOW), "reason": ""}],
         "approved_here": [],
         "override": None,
         "missing": [],

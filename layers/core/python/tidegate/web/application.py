@@ -50,6 +50,7 @@ from tidegate.web.refusals import (
     TooLarge,
 )
 from tidegate.web.rendering import Rendering, see_other
+from tidegate.web.review_pages import ReviewPages
 from tidegate.web.rules import RULES, Right, Rule
 from tidegate.web.session import Session
 from tidegate.web.shapes import Shapes
@@ -65,7 +66,8 @@ _UPDATES = "/api/v1/config-updates/"
 #: Bytes of a body about config updates: 300 services of usual names need a third of it.
 LARGEST_BODY = 256 * 1024
 _API = "/api/"
-_MOST_FIELDS = 20
+#: Fields of a form: one for each selected plan, and some more.
+_MOST_FIELDS = 50
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -121,6 +123,7 @@ class WebApplication:
         LogPages(ports, shapes, self._rendering).add_to(self.app)
         PlanPages(ports, shapes, self._rendering).add_to(self.app)
         ChangePages(ports, self._authorization, shapes, self._rendering).add_to(self.app)
+        ReviewPages(ports, self._authorization, self._rendering).add_to(self.app)
         LockPages(ports).add_to(self.app)
         PullRequestPages(ports, self._authorization, shapes, self._rendering).add_to(self.app)
         DriftPages(ports, self._authorization, shapes, self._rendering).add_to(self.app)
@@ -192,11 +195,12 @@ class WebApplication:
                 return self._to_sign_in(app)
             raise SignInFirst
         form = self._form(app, session) if method == "POST" else {}
+        first = {name: values[0] for name, values in form.items()}
         query = app.current_event.query_string_parameters or {}
-        fields = {**query, **form, **app.context["_route_args"]}
+        fields = {**query, **first, **app.context["_route_args"]}
         access = self._authorization.authorize(rule, session.login, fields)
         form_token = self._ports.sessions.form_token(session)
-        app.context.update(access=access, person=session.login, form_token=form_token, fields=fields)
+        app.context.update(access=access, person=session.login, form_token=form_token, fields=fields, form=form)
         return following(app)
 
     def _token_owner(self, app: APIGatewayHttpResolver) -> str:
@@ -207,17 +211,16 @@ class WebApplication:
             raise NotSignedIn
         return login
 
-    def _form(self, app: APIGatewayHttpResolver, session: Session) -> dict[str, str]:
-        """Return a form's fields. Raise ForgedRequest unless it comes from a page of this session."""
+    def _form(self, app: APIGatewayHttpResolver, session: Session) -> dict[str, list[str]]:
+        """Return a form's values by field. Raise ForgedRequest unless it comes from a page of this session."""
         origin = app.current_event.headers.get("origin")
         if origin is not None and origin != self._url:
             raise ForgedRequest
         try:
-            fields = parse_qs(app.current_event.decoded_body or "", keep_blank_values=True, max_num_fields=_MOST_FIELDS)
+            form = parse_qs(app.current_event.decoded_body or "", keep_blank_values=True, max_num_fields=_MOST_FIELDS)
         except ValueError as error:
             raise InvalidRequest("The form has too many fields.") from error
-        form = {name: values[0] for name, values in fields.items()}
-        if not self._ports.sessions.is_form_token(session, form.get("csrf", "")):
+        if not self._ports.sessions.is_form_token(session, form.get("csrf", [""])[0]):
             raise ForgedRequest
         return form
 

@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 
+from tidegate.deploys.reviews.decide_many import MOST_AT_ONCE
 from tidegate.deploys.rules.gate import GateAnswer
 from tidegate.deploys.rules.overview import awaited, is_done, naming, needed, overview
 from tidegate.deploys.rules.reason import MAXIMUM_REASON
@@ -22,6 +23,7 @@ from tidegate.web.picture import picture
 from tidegate.web.plan_pages import inline_plans
 from tidegate.web.refusals import Hidden, InvalidRequest, ensure_done
 from tidegate.web.rendering import STATES, Rendering, address, see_other
+from tidegate.web.review_pages import choices
 from tidegate.web.shapes import Shapes
 
 #: What a page says about the answer that was given.
@@ -52,6 +54,7 @@ class ChangePages:
         view = get_change(self._ports, change)
         stacks, one = overview(view.deployments), naming(view.deployments)
         access = app.context["access"]
+        offered = choices(self._authorization, access, view)
         return self._rendering.show(
             app,
             "change.html",
@@ -67,6 +70,9 @@ class ChangePages:
             picture=picture(stacks, STATES),
             plans=inline_plans(self._ports, [each.planned.plan for each in view.deployments if each.planned.plan]),
             awaited={member.id: awaited(member, view.deployments) for member in view.deployments},
+            choices=offered,
+            decidable=[name for name, choice in offered.items() if choice.value],
+            MOST_AT_ONCE=MOST_AT_ONCE,
             done=sum(map(is_done, view.deployments)),
             count=len(view.deployments),
             replacements=view.replacements,

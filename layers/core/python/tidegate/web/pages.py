@@ -14,14 +14,12 @@ from tidegate.check_runs.get_deployment import PlanText, describe_deployment
 from tidegate.deploys.cancel_deployment import cancel_deployment
 from tidegate.deploys.queue.get_queue import FoundRoots, get_queue, queue_glances, search_queues
 from tidegate.deploys.queue.unlock import unlock_queue
-from tidegate.deploys.reviews.decide_review import decide_review
 from tidegate.deploys.rules import requirements_gate
 from tidegate.deploys.rules.cancelling import APPLY_WARNING
 from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.gate import WAITING
 from tidegate.deploys.rules.outcome import Unlocking
 from tidegate.deploys.rules.query import parse_deployment_query
-from tidegate.deploys.rules.review import Answer
 from tidegate.deploys.rules.root_query_of_deployments import parse_root_query
 from tidegate.deploys.rules.state import State
 from tidegate.deploys.rules.summary import DeploymentSummary
@@ -41,7 +39,7 @@ from tidegate.web.parts import unknown_root
 from tidegate.web.plan_pages import plan_lines, shown_plan
 from tidegate.web.plan_view import PlanView
 from tidegate.web.readable import readable
-from tidegate.web.refusals import Hidden, InvalidRequest, ensure_done
+from tidegate.web.refusals import Hidden, ensure_done
 from tidegate.web.rendering import Rendering, address, is_over, see_other
 from tidegate.web.shapes import Shapes
 from tidegate.web.static_files import static_file
@@ -69,7 +67,6 @@ class Pages:
         app.get("/queue", **hidden)(lambda: self._queue(app))
         app.post("/queue/unlock", **hidden)(lambda: self._unlock(app))
         app.get("/deployments/<id>", **hidden)(lambda **_: self._deployment(app))
-        app.post("/deployments/<id>/review", **hidden)(lambda **_: self._review(app))
         app.post("/deployments/<id>/cancel", **hidden)(lambda **_: self._cancel(app))
 
     def show(self, app: APIGatewayHttpResolver, template: str, **values: Any) -> Response[str]:
@@ -226,18 +223,6 @@ class Pages:
         """Tell whether a deployment is of a cluster that a workflow has worked on."""
         cluster = deployment.settings.run.cluster
         return cluster is not None and self._ports.clusters.cluster(deployment.repository, cluster.name) is not None
-
-    def _review(self, app: APIGatewayHttpResolver) -> Response[str]:
-        access, decision = _access(app), app.context["fields"].get("decision", "")
-        if decision not in set(Answer):
-            raise InvalidRequest("'decision' must be approve or reject.")
-        deployment = _of(access)
-        seen = app.context["fields"].get("plan_digest", "")
-        answer = decide_review(
-            self._ports, deployment.id, Answer(decision), access.login, self._ports.clock.now(), seen
-        )
-        ensure_done(answer)
-        return see_other(address(f"/deployments/{quote(deployment.id)}", done=decision))
 
     def _cancel(self, app: APIGatewayHttpResolver) -> Response[str]:
         access = _access(app)

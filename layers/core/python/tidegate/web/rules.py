@@ -96,7 +96,8 @@ _UNLOCK = Rule(Right.ACT, About.REPOSITORY, Action.UNLOCK)
 #: Whether access control of each root lets somebody who may write lock many is judged where these are known.
 _LOCKS = Rule(Right.WRITE, About.REPOSITORY)
 _LOOK = Rule(Right.WRITE, About.REPOSITORY)
-#: Whether access control lets somebody who may write reject each root of a stack is judged where these are known.
+#: Whether access control lets somebody review each plan, or who may write reject each root of a stack, is judged where
+#: these are known.
 _STOP = Rule(Right.WRITE, About.CHANGE)
 _CONTINUE = Rule(Right.OPERATE, About.CHANGE)
 _UPDATES = "/api/v1/config-updates/<owner>/<name>"
@@ -187,6 +188,7 @@ RULES: Mapping[str, Rule] = {
     "POST /deployments/<id>/cancel": _REVIEW,
     "GET /changes/<id>": Rule(Right.READ, About.CHANGE),
     "POST /changes/<id>/stop": _STOP,
+    "POST /changes/<id>/review": Rule(Right.READ, About.CHANGE),
     "POST /changes/<id>/continue": _CONTINUE,
     "GET /config-updates/<owner>/<name>": Rule(Right.READ, About.REPOSITORY),
     "POST /config-updates/<owner>/<name>/act": Rule(Right.ACT, About.ENVIRONMENTS),

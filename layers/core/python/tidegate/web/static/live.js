@@ -1,6 +1,6 @@
 "use strict";
 // Keeps a page up to date: fetches it again and replaces its content when that has changed.
-// Keeps open what is open, and scroll positions. Replaces nothing while a button or field has the focus.
+// Keeps what is open, selected or typed, and scroll positions. Replaces nothing while a button or field has the focus.
 (() => {
   const main = document.getElementById("main");
   const seconds = Number(main.dataset.live || 0);
@@ -43,6 +43,10 @@
     }
   }
 
+  // Names what people select and type. The value of a checkbox names what it selects, which may be another thing meanwhile.
+  const fields = () => [...main.querySelectorAll("input:not([type=hidden])")].map((one) => [
+    `${one.form ? one.form.action : ""} ${one.name} ${one.type === "checkbox" ? one.value : ""}`, one]);
+
   async function refresh() {
     const answer = await fetch(location.pathname + location.search, { redirect: "error" });
     if (!answer.ok) throw new Error(String(answer.status));
@@ -56,10 +60,13 @@
     const boxes = () => [...main.querySelectorAll(".scroll, .picture, .output")];
     const places = boxes().map((one) => [one.scrollLeft, one.scrollTop]);
     const open = new Map(parts(main).map(([name, one]) => [name, one.open]));
+    const given = new Map(fields().map(([name, one]) => [name, [one.checked, one.value]]));
     main.replaceChildren(...fresh.childNodes);
+    fields().forEach(([name, one]) => { if (given.has(name)) [one.checked, one.value] = given.get(name); });
     parts(main).forEach(([name, one]) => { if (open.has(name)) one.open = open.get(name); });
     boxes().forEach((one, number) => { if (number in places) [one.scrollLeft, one.scrollTop] = places[number]; });
     shown = text;
+    document.dispatchEvent(new Event("tidegate:shown"));
     return Boolean(fresh.dataset.live);
   }
 
