@@ -198,9 +198,15 @@ class ApiClient:
         """Return the result of a request."""
         return cast("RequestOutcome", self._get(f"/requests/{_path(request)}"))
 
-    def review(self, deployment: str, decision: str, plan_digest: str | None) -> Decided:
-        """Answer a plan review: ``approve``, which needs the plan's digest, or ``reject``."""
-        answer = {"decision": decision, **({"plan_digest": plan_digest} if plan_digest else {})}
+    def review(
+        self, deployment: str, decision: str, plan_digest: str | None, reason: str = "", *, destroys: bool = False
+    ) -> Decided:
+        """Answer a plan review: ``approve``, which needs the plan's digest, or ``reject``.
+
+        ``destroys`` confirms what the plan destroys in a protected stack.
+        """
+        given = {"plan_digest": plan_digest, "reason": reason, "destroys": destroys}
+        answer = {"decision": decision, **{name: value for name, value in given.items() if value}}
         return cast("Decided", self._post(f"/deployments/{_path(deployment)}/review", answer))
 
     def gate(self, deployment: str, decision: str, reason: str = "") -> Decided:

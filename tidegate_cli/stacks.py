@@ -83,7 +83,7 @@ def stacks(
         document, view = _configured(file)
     else:
         with open_client(url, person) as client:
-            found = _named(client, change) if change is not None else _newest(client, repository or "")
+            found = named_change(client, change) if change is not None else _newest(client, repository or "")
             if stop is not None:
                 found = client.stop_stack(found.id, stop)
             if go_on is not None:
@@ -111,7 +111,7 @@ def _configured(file: Path | None) -> tuple[Any, RenderableType]:
     return stacks_presenter.configured_document(named, loaded, leaves), stacks_presenter.configured(loaded, leaves)
 
 
-def _named(client: ApiClient, text: str) -> ChangeModel:
+def named_change(client: ApiClient, text: str) -> ChangeModel:
     """Return the change with this id, or that of the deployment that is named. Raise NotFound, WrongUsage."""
     from tidegate_cli import lookup
 

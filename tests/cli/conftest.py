@@ -172,9 +172,10 @@ def surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
 def tidegate(api: Api) -> Callable[..., Any]:
     """Run the command line against ``api``, signed in."""
 
-    def run(*words: str, **environment: str) -> Any:
+    def run(*words: str, typed: str = "", **environment: str) -> Any:
         known = {"TIDEGATE_URL": api.url, "TIDEGATE_TOKEN": TOKEN, **environment}
-        result = CliRunner().invoke(app, list(words), env={name: value or None for name, value in known.items()})
+        given = {name: value or None for name, value in known.items()}
+        result = CliRunner().invoke(app, list(words), input=typed, env=given)
         assert TOKEN not in result.output
         assert "Traceback" not in result.output
         return result

@@ -26,8 +26,10 @@ from tidegate.comments.answer_comment import Comment
 from tidegate.comments.decide_by_comment import decide_by_comment
 from tidegate.comments.dispatch_comment import dispatch_comment
 from tidegate.comments.rules.command import Command, Verb
+from tidegate.comments.texts.decisions import MOST_AT_ONCE
 from tidegate.deploys.rules.origin import Destruction
 from tidegate.deploys.rules.request import Trigger
+from tidegate.deploys.rules.review_rule import ReviewRule
 from tidegate.deploys.rules.state import State
 from tidegate.deploys.rules.waiting import AfterGate, Gate
 from tidegate.ports import Delivery
@@ -216,8 +218,68 @@ def test_a_pull_request_that_the_forge_does_not_have_is_answered(scenario):
 
 
 def test_what_cannot_be_read_is_answered(scenario):
-    scenario.say("tidegate approve it")
-    assert "is not a plan digest" in scenario.reply
+    scenario.say("tidegate approve :)")
+    assert "is not a valid name" in scenario.reply
+
+
+def test_a_root_is_approved_by_its_name_with_a_reason(scenario):
+    one, other = scenario.waiting(), scenario.waiting("app", "cd" * 32)
+    scenario.say("tidegate approve network the <b>vendor</b> agreed")
+    assert (scenario.now(one).state, scenario.now(one).review.reason) == (State.APPROVED, "the <b>vendor</b> agreed")
+    assert scenario.now(other).state is State.AWAITING_REVIEW
+    assert "reviewer approved the plan: the &lt;b&gt;vendor&lt;/b&gt; agreed" in scenario.reply
+    scenario.say("tidegate approve -p app")
+    assert scenario.now(other).state is State.APPROVED
+
+
+@pytest.mark.parametrize(("verb", "state"), [("approve", State.APPROVED), ("reject", State.REJECTED)])
+@pytest.mark.parametrize("name", ["prod", "live"])
+def test_all_plans_of_a_stack_or_a_group_are_decided_by_its_name(scenario, verb, state, name):
+    both = [scenario.waiting(root, stack="prod", within=("live",)) for root in ("network", "app")]
+    other = scenario.waiting("web", stack="dev")
+    scenario.say(f"tidegate {verb} {name}")
+    assert {scenario.now(each).state for each in both} == {state}
+    assert scenario.now(other).state is State.AWAITING_REVIEW
+
+
+@pytest.mark.parametrize("verb", ["approve", "reject"])
+def test_a_name_that_could_mean_several_is_refused_with_what_it_could_mean(scenario, verb):
+    dev, it = scenario.waiting("prod", "ab" * 32, stack="dev"), scenario.waiting("prod", "cd" * 32, stack="it")
+    other = scenario.waiting("app", "ef" * 32, stack="prod")
+    scenario.say(f"tidegate {verb} prod")
+    assert {scenario.now(each).state for each in (dev, it, other)} == {State.AWAITING_REVIEW}
+    assert scenario.reply.count("in stack") == 3
+    scenario.say(f"tidegate {verb} {'cd' * 8}")
+    assert [scenario.now(each).state is State.AWAITING_REVIEW for each in (dev, it)] == [True, False]
+
+
+def test_a_root_in_several_stacks_is_not_approved_by_its_option_alone(scenario):
+    both = [scenario.waiting(digest=digest, stack=stack) for stack, digest in (("dev", "ab" * 32), ("prod", "cd" * 32))]
+    scenario.say("tidegate approve -p network")
+    assert {scenario.now(each).state for each in both} == {State.AWAITING_REVIEW}
+
+
+def test_a_name_of_nothing_that_waits_is_refused_with_what_does(scenario):
+    scenario.waiting()
+    scenario.say("tidegate approve netwrok")
+    assert "Nothing of a root or a stack `netwrok` waits" in scenario.reply
+    assert "`tidegate approve -p network" in scenario.reply
+
+
+def test_a_comment_decides_about_a_limited_number(scenario):
+    several = [scenario.waiting(f"root-{number}", stack="prod") for number in range(MOST_AT_ONCE + 1)]
+    scenario.say("tidegate approve prod")
+    assert {scenario.now(each).state for each in several} == {State.AWAITING_REVIEW}
+    assert f"a comment can approve {MOST_AT_ONCE}" in scenario.reply
+
+
+def test_what_a_protected_stack_would_lose_is_confirmed_in_the_comment(scenario):
+    one = scenario.waiting(stack="prod", review_rule=ReviewRule(protected=True))
+    scenario.say("tidegate approve prod")
+    assert scenario.now(one).state is State.AWAITING_REVIEW
+    assert "`--yes`" in scenario.reply
+    scenario.say("tidegate approve prod --yes")
+    assert scenario.now(one).state is State.APPROVED
 
 
 def test_a_comment_that_is_received_again_is_answered_once(scenario):

@@ -88,11 +88,15 @@ def _decided(ports: Ports, each: Deployment, comment: Comment, command: Command,
                 written_too_early(each, comment.written_at),
                 each.planned.plan.file.sha256 if each.planned.plan else "",
             )
-            return Decision(False, early) if early else decide_review(ports, each.id, Answer.APPROVE, by, at, seen)
+            if early:
+                return Decision(False, early)
+            return decide_review(
+                ports, each.id, Answer.APPROVE, by, at, seen, reason=command.reason, destroys=command.confirmed
+            )
         case _ if each.state is State.AWAITING_REVIEW:
-            return decide_review(ports, each.id, Answer.REJECT, by, at, None)
+            return decide_review(ports, each.id, Answer.REJECT, by, at, None, reason=command.reason)
         case _:
-            return decide_gate(ports, each.id, GateAnswer.REJECT, by, at)
+            return decide_gate(ports, each.id, GateAnswer.REJECT, by, at, command.reason)
 
 
 def _told(comment: Comment) -> str:

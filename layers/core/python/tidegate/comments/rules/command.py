@@ -10,8 +10,8 @@
     tidegate destroy -p ROOT...
     tidegate lock [-p ROOT | --stack STACK | --all] [--for 2h] [--reason TEXT]
     tidegate unlock [-p ROOT | --stack STACK | --all]
-    tidegate approve [-p ROOT]... DIGEST
-    tidegate reject [-p ROOT]...
+    tidegate approve [-p ROOT]... [--yes] [ROOT | STACK | DIGEST] [REASON]
+    tidegate reject [-p ROOT]... [ROOT | STACK | DIGEST] [REASON]
     tidegate cancel [-p ROOT]... [--apply]
     tidegate help
 """
@@ -26,6 +26,7 @@ from enum import StrEnum
 
 from tidegate.comments.texts.help import usage
 from tidegate.deploys.rules.locking import DURATION, LONGEST_REASON
+from tidegate.deploys.rules.reason import MAXIMUM_REASON
 from tidegate.deploys.rules.repository_locks import WHOLE
 from tidegate.roots.rules.nearest import did_you_mean
 from tidegate.roots.rules.query_words import InvalidTagQuery
@@ -41,6 +42,8 @@ _SHOWN = 200
 _STACK, _ALL, _FOR = ("--stack",), ("--all",), ("--for",)
 _ROOT, _DIRECTORY, _FORCE = ("-p", "--root", "--project"), ("-d", "--dir"), ("--force",)
 _INTERRUPT = "--apply"
+#: Says that what a plan destroys in a protected stack is meant.
+_YES = "--yes"
 #: Words of engines and other tools that mean something else here.
 _ENGINE_WORDS = frozenset({"init", "import", "state", "taint", "validate", "refresh"})
 _ENGINES = frozenset({"terraform", "tofu", "opentofu"})
@@ -85,8 +88,8 @@ _FLAGS: dict[Verb, tuple[str, ...]] = {
     Verb.DESTROY: _ROOT,
     Verb.LOCK: (*_ROOT, *_STACK, *_ALL, *_FOR, "--reason"),
     Verb.UNLOCK: (*_ROOT, *_STACK, *_ALL),
-    Verb.APPROVE: _ROOT,
-    Verb.REJECT: _ROOT,
+    Verb.APPROVE: (*_ROOT, _YES, "--reason"),
+    Verb.REJECT: (*_ROOT, "--reason"),
     Verb.CANCEL: (*_ROOT, _INTERRUPT),
     Verb.HELP: (),
 }
@@ -110,9 +113,10 @@ class Command:
     """A command: for which roots (without names: all that the pull request changes), and whether forced.
 
     A ``plan`` or ``deploy`` may name directories beside the roots, or have a tag ``query`` instead, which is valid;
-    ``options`` are the engine's, not validated; ``reason`` is that of a ``lock``, ``duration`` how long it lasts, and
-    ``scope`` the stack, or ``*`` for all roots, to lock or unlock. ``digest`` is the prefix of the approved plan's
-    SHA-256; ``interrupts`` tells that an apply is cancelled, too.
+    ``options`` are the engine's, not validated; ``reason`` is that of a ``lock`` or a review, ``duration`` how long a
+    lock lasts, and ``scope`` the stack, or ``*`` for all roots, to lock or unlock. ``digest`` is the prefix of a
+    reviewed plan's SHA-256, ``name`` a root or a stack whose plans are reviewed, ``confirmed`` that what they destroy
+    in a protected stack is meant; ``interrupts`` tells that an apply is cancelled, too.
     """
 
     verb: Verb
@@ -126,6 +130,8 @@ class Command:
     duration: str = ""
     digest: str = ""
     interrupts: bool = False
+    name: str = ""
+    confirmed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,8 +177,8 @@ def _command(text: str, prefix: str) -> Command:
             return _deploy(rest.strip(), prefix)
         case Verb.LOCK:
             return _lock(rest, prefix)
-        case Verb.APPROVE | Verb.CANCEL:
-            return _decision(_words(rest), verb, prefix)
+        case Verb.APPROVE | Verb.REJECT | Verb.CANCEL:
+            return _cancel(_words(rest), prefix) if verb is Verb.CANCEL else _review(rest, verb, prefix)
         case _:
             return _flags(_words(rest), verb, prefix)
 
@@ -208,18 +214,41 @@ def _lock(rest: str, prefix: str) -> Command:
     return replace(_flags(_words(rest[: found.start()]), Verb.LOCK, prefix), reason=reason)
 
 
-def _decision(words: Sequence[str], verb: Verb, prefix: str) -> Command:
-    """Parse the rest of ``approve``, with a plan's digest, or ``cancel``, with ``--apply``."""
-    found = (at for at, word in enumerate(words) if _decides(verb, word) and words[max(at - 1, 0)] not in _ROOT)
+def _review(rest: str, verb: Verb, prefix: str) -> Command:
+    """Parse the rest of ``approve`` and ``reject``: options, what is meant, and then the reason, which is free text."""
+    words = list(re.finditer(r"\S+", rest))
+    flags: list[str] = []
+    name, digest, reason, confirmed = "", "", "", False
+    while words:
+        word = words.pop(0)
+        said = word.group()
+        is_digest = _DIGEST.fullmatch(said.lower()) is not None
+        if explains := _REASON.match(rest, word.start()):
+            reason = rest[explains.end() :].strip().strip("\"'")
+            break
+        if said == _YES and verb is Verb.APPROVE:
+            confirmed = True
+        elif said.startswith("-"):
+            flags += [said, *([words.pop(0).group()] if said in _ROOT and words else [])]
+        elif name or digest or (flags and not is_digest):
+            reason = rest[word.start() :].strip()
+            break
+        elif is_digest:
+            digest = said.lower()
+        else:
+            name = _name(root_name, "root or a stack", said)
+    if len(reason) > MAXIMUM_REASON:
+        raise _RefusalError(f"A reason can have at most {MAXIMUM_REASON} characters.")
+    return replace(_flags(flags, verb, prefix), name=name, digest=digest, reason=reason, confirmed=confirmed)
+
+
+def _cancel(words: Sequence[str], prefix: str) -> Command:
+    """Parse the rest of ``cancel``."""
+    found = (at for at, word in enumerate(words) if word == _INTERRUPT and words[max(at - 1, 0)] not in _ROOT)
     at = next(found, None)
     if at is None:
-        return _flags(words, verb, prefix)
-    command = _flags([*words[:at], *words[at + 1 :]], verb, prefix)
-    return replace(command, interrupts=True) if verb is Verb.CANCEL else replace(command, digest=words[at].lower())
-
-
-def _decides(verb: Verb, word: str) -> bool:
-    return word == _INTERRUPT if verb is Verb.CANCEL else _DIGEST.fullmatch(word.lower()) is not None
+        return _flags(words, Verb.CANCEL, prefix)
+    return replace(_flags([*words[:at], *words[at + 1 :]], Verb.CANCEL, prefix), interrupts=True)
 
 
 def _parts(rest: str) -> tuple[str, str]:
@@ -328,11 +357,6 @@ def _unknown(word: str, verb: Verb, prefix: str) -> _RefusalError:
         near = did_you_mean(word, flags)
         after = f"Options for the engine go after `--`: `{prefix} plan -- OPTION`." if verb is Verb.PLAN else ""
         return _RefusalError(_sentences(f"`{verb}` has no option {code(word, 60)}.", near, after))
-    if verb is Verb.APPROVE:
-        return _RefusalError(
-            f"{code(word, 60)} is not a plan digest. Use at least 12 characters of the plan's SHA-256. "
-            f"{code(f'{prefix} approve')} lists the plans that wait."
-        )
     return _RefusalError(
         f"Unexpected argument {code(word, 60)}. Name a root with `-p`, such as "
         f"{code(f'{prefix} {verb} -p {word}', 100)}."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,6 +19,8 @@ from tidegate.texts.sentences import listed
 
 #: Deployments that a reply names, and roots.
 _NAMED = 20
+#: Deployments that one comment approves or rejects: each asks the VCS provider, within the time of one function.
+MOST_AT_ONCE = 25
 _WAITS_FOR = {
     Verb.APPROVE: "No plan waits for a review here",
     Verb.REJECT: "No deployment here waits for a review, its requirements, or other deployments",
@@ -35,29 +38,53 @@ class Unclear:
 def meant(command: Command, deployments: Sequence[Deployment], prefix: str) -> Sequence[Deployment] | Unclear:
     """Return which of a pull request's deployments a command means.
 
-    To approve a plan, the command has the prefix of its SHA-256. To reject one of several, it names the root.
-    Cancelling without a root means all.
+    A review names plans by the prefix of their SHA-256, by their root, or by their stack. Rejecting the only one, and
+    cancelling all, needs no name.
     """
     named = [each for each in deployments if not command.roots or each.root.name in command.roots]
     found = [each for each in named if _may_be(command.verb, each)]
     if not found:
         of = f" of {listed([code(root) for root in command.roots], _NAMED)}" if command.roots else ""
         return Unclear(f"**Nothing was done.** {_WAITS_FOR[command.verb]}{of}.")
-    if command.verb is Verb.APPROVE:
-        return _approved(command, found, prefix)
-    if command.verb is Verb.REJECT and not command.roots and found[1:]:
-        return Unclear(_which("Several deployments wait. Choose the one to reject", found, command.verb, prefix))
-    return found
+    if command.verb is Verb.CANCEL:
+        return found
+    chosen = _reviewed(command, found, prefix)
+    if not isinstance(chosen, Unclear) and len(chosen) > MOST_AT_ONCE:
+        told = f"These are {len(chosen)} deployments, and a comment can {command.verb} {MOST_AT_ONCE}"
+        return Unclear(f"**Nothing was done.** {told}. Name roots, or use the page of the change.")
+    return chosen
 
 
-def _approved(command: Command, found: Sequence[Deployment], prefix: str) -> Sequence[Deployment] | Unclear:
-    if not command.digest:
-        return Unclear(_which("Choose the plan that you have reviewed", found, command.verb, prefix))
-    exact = [each for each in found if each.planned.plan and each.planned.plan.file.sha256.startswith(command.digest)]
-    if exact:
-        return exact
-    why = f"No waiting plan has a SHA-256 that starts with {code(command.digest[:SHOWN_DIGEST])}. Waiting plans"
-    return Unclear(_which(why, found, command.verb, prefix))
+def _reviewed(command: Command, found: Sequence[Deployment], prefix: str) -> Sequence[Deployment] | Unclear:
+    verb = command.verb
+    if command.digest:
+        plans = [(each, each.planned.plan) for each in found]
+        exact = [each for each, plan in plans if plan and plan.file.sha256.startswith(command.digest)]
+        why = f"No waiting plan has a SHA-256 that starts with {code(command.digest[:SHOWN_DIGEST])}. Waiting plans"
+        return exact or Unclear(_which(why, found, verb, prefix))
+    if command.name:
+        return _called(command, found, prefix)
+    if verb is Verb.REJECT and (command.roots or not found[1:]):
+        return found
+    if verb is Verb.REJECT:
+        return Unclear(_which("Several deployments wait. Choose the one to reject", found, verb, prefix))
+    if command.roots and len({each.root.name for each in found}) == len(found):
+        return found
+    return Unclear(_which("Choose the plan that you have reviewed", found, verb, prefix))
+
+
+def _called(command: Command, found: Sequence[Deployment], prefix: str) -> Sequence[Deployment] | Unclear:
+    """Return what a name means: the one deployment of a root, or all of a stack; unclear if it could mean both."""
+    of_root = [each for each in found if each.root.name == command.name]
+    of_stack = [each for each in found if command.name in {each.stack, *each.within}]
+    if not of_root and not of_stack:
+        why = f"Nothing of a root or a stack {code(command.name)} waits. These do"
+        return Unclear(_which(why, found, command.verb, prefix))
+    if of_root[1:] or (of_root and of_stack and of_root != of_stack):
+        several = list(dict.fromkeys([*of_root, *of_stack]))
+        why = f"{code(command.name)} names several deployments. Choose one"
+        return Unclear(_which(why, several, command.verb, prefix))
+    return of_root or of_stack
 
 
 def written_too_early(deployment: Deployment, written_at: datetime | None) -> str:
@@ -81,12 +108,19 @@ def _may_be(verb: Verb, deployment: Deployment) -> bool:
 
 def _which(why: str, found: Sequence[Deployment], verb: Verb, prefix: str) -> str:
     """Return a reply with each possible deployment, and the comment for it."""
-    lines = [f"- {code(each.root.name)} in stack {code(each.stack)}: {_command(each, verb, prefix)}" for each in found]
+    times = Counter(each.root.name for each in found)
+    lines = [
+        f"- {code(each.root.name)} in stack {code(each.stack)}: "
+        f"{_command(each, verb, prefix, alone=times[each.root.name] == 1)}"
+        for each in found
+    ]
     more = [f"- and {len(lines) - _NAMED} more"] if lines[_NAMED:] else []
     return "\n".join([f"**Nothing was done.** {why}:", "", *lines[:_NAMED], *more])
 
 
-def _command(deployment: Deployment, verb: Verb, prefix: str) -> str:
+def _command(deployment: Deployment, verb: Verb, prefix: str, *, alone: bool) -> str:
     if verb is Verb.APPROVE:
         return code(approve_command(deployment, prefix))
+    if deployment.planned.plan and not alone:
+        return code(f"{prefix} {verb} {deployment.planned.plan.file.sha256[:SHOWN_DIGEST]}")
     return code(f"{prefix} {verb} -p {deployment.root.name}")

@@ -12,7 +12,8 @@ def usage(prefix: str = "tidegate") -> str:
         f"{prefix} destroy -p ROOT...\n"
         f"{prefix} lock [-p ROOT | --stack STACK | --all] [--for 2h] [--reason TEXT]\n"
         f"{prefix} unlock [-p ROOT | --stack STACK | --all]\n"
-        f"{prefix} approve [-p ROOT]... DIGEST\n{prefix} reject [-p ROOT]...\n{prefix} cancel [-p ROOT]... [--apply]\n"
+        f"{prefix} approve [--yes] [ROOT | STACK | DIGEST] [REASON]\n"
+        f"{prefix} reject [ROOT | STACK | DIGEST] [REASON]\n{prefix} cancel [-p ROOT]... [--apply]\n"
         f"{prefix} help\n```\n`{prefix} help` explains them."
     )
 
@@ -42,8 +43,12 @@ def help_text(prefix: str = "tidegate") -> str:
 | `{prefix} unlock` | Unlocks the queues of the changed roots: merges deploy again. |
 | `{prefix} unlock -p ROOT` | Unlocks the queue of this root only. |
 | `{prefix} unlock --stack STACK` | Removes the lock of a stack (`--all`: of the repository). |
-| `{prefix} approve DIGEST` | Approves the plan whose SHA-256 starts with it; `{prefix} approve` lists waiting plans. |
-| `{prefix} reject -p ROOT` | Rejects the waiting deployment of this root: nothing is applied. |
+| `{prefix} approve` | Lists the waiting plans, each with its comment. |
+| `{prefix} approve ROOT REASON` | Approves the waiting plan of this root. The reason is optional. |
+| `{prefix} approve STACK` | Approves all waiting plans of a stack. |
+| `{prefix} approve STACK --yes` | Confirms what they destroy in a protected stack. |
+| `{prefix} approve DIGEST` | Approves the plan whose SHA-256 starts with it. |
+| `{prefix} reject ROOT REASON` | Rejects the waiting deployment of this root, or all of a stack: nothing is applied. |
 | `{prefix} cancel` | Cancels unfinished plans, and deployments that wait or plan. |
 | `{prefix} cancel -p ROOT` | Cancels the deployments of this root only. |
 | `{prefix} cancel --apply` | Interrupts their applies as well: the state may be partly changed. |
