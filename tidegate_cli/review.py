@@ -144,7 +144,8 @@ def _review(
         texts = [each.id for each in _of_change(client, chosen, said, console)] if chosen.change else chosen.texts
         alone = not texts[1:] and not chosen.change
         told = {text: _decided(client, text, said, console, alone=alone) for text in texts}
-        after = [each.deployment for each in told.values() if not isinstance(each, Problem)]
+        decided = [each.deployment for each in told.values() if not isinstance(each, Problem)]
+        after: Sequence[DeploymentBrief] = decided
         if wait and after:
             after = follow(client, [each.id for each in after], console, Deadline(timeout))
     if said.json:

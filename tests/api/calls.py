@@ -126,6 +126,7 @@ CALLS = {
     "POST /deployments/<id>/gate": ("/deployments/{id}/gate", {"decision": "reject"}),
     "GET /changes/<id>": "/changes/{change}",
     "POST /changes/<id>/stop": ("/changes/{change}/stop", {"stack": "default"}),
+    "POST /changes/<id>/review": ("/changes/{change}/review", {"decision": "reject", "plan": "{id}:"}),
     "POST /changes/<id>/continue": ("/changes/{change}/continue", {"stack": "default", "reason": "x"}),
     "POST /slack/actions": ("/slack/actions", {"payload": "{{}}"}),
     "GET /account/slack": "/account/slack",

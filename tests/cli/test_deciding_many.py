@@ -6,8 +6,8 @@ import json
 
 import pytest
 
+from tests.cli.changes import CHANGE, member, stack
 from tests.cli.conftest import brief, details, refused
-from tests.cli.test_stacks import CHANGE, member, stack
 
 FIRST, SECOND = "orders-0123456-0a1b2c3d4e5f", "users-0123456-0a1b2c3d4e5f"
 

@@ -97,7 +97,7 @@ class ReviewAnswer(_Given):
     reason: str = Field(
         default="",
         max_length=MAXIMUM_REASON,
-        description="The reason, for the timeline, the check run and the audit log",
+        description="The reason, for the timeline and the audit log",
     )
     destroys: bool = Field(
         default=False,
