@@ -129,3 +129,4 @@ doctor: setup ## Check what a deploy to AWS needs (PREFIX=)
 
 deploy: setup doctor sbom ## Deploy to the caller's AWS account (PREFIX= for another installation)
 	PATH="$(CURDIR)/$(dir $(UV)):$$PATH" $(PYTHON) -m tidegate_cdk.command deploy $(CONTEXT)
+	@$(BIN)/tidegate setup $(if $(PREFIX),--prefix $(PREFIX))

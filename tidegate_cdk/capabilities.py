@@ -119,6 +119,7 @@ class Capability(Enum):
     SUBSCRIPTIONS = "store who is told of what"
     NOTIFY = "send notifications, with texts of plans, to the destinations of the installation"
     SLACK = "verify presses of buttons in Slack, and know whom its users act for"
+    SET_UP = "create the secrets of the App, once, with the one-time code"
     WEBHOOK_SECRET = "know the webhook's secrets"  # noqa: S105  # A description.
 
 
@@ -156,6 +157,7 @@ class GrantContext:
     cluster: ecs.ICluster
     plan_functions: PlanFunctionArns | None
     web_url: str
+    webhook_url: str
     identity: IdentityKeys
 
 

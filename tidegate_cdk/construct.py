@@ -275,6 +275,7 @@ class Tidegate(Construct):
             if functions
             else None,
             web_url=self.settings.web_url or self.api.address,
+            webhook_url=self.api.url,
             identity=self.identity,
         )
 

@@ -482,12 +482,39 @@ def _webhook_secret(context: GrantContext) -> Grant:
     return Grant((_secret(context, name),), environment)
 
 
-def _secret(context: GrantContext, name: str) -> iam.PolicyStatement:
-    """Secrets Manager appends six random characters to each ARN."""
-    arn = context.stack.format_arn(
-        service="secretsmanager", resource="secret", resource_name=f"{name}-??????", arn_format=_COLON
+def _set_up(context: GrantContext) -> Grant:
+    """Whoever may create a secret cannot change one: CreateSecret refuses a name that exists."""
+    settings, table = context.settings, context.storage.table
+    if settings.forge != "github":
+        return Grant((), {})
+    statements = (
+        on_records(table.table_arn, ("setup",), "dynamodb:GetItem", "dynamodb:UpdateItem"),
+        *(
+            _secret(context, name, "secretsmanager:CreateSecret", "secretsmanager:DescribeSecret")
+            for name in (settings.app_secret_name, settings.webhook_secret_name)
+        ),
     )
-    return allow("secretsmanager:GetSecretValue", on=arn)
+    environment = {
+        "TIDEGATE_TABLE": table.table_name,
+        "TIDEGATE_WEBHOOK_SECRET_NAME": settings.webhook_secret_name,
+        "TIDEGATE_WEBHOOK_URL": context.webhook_url,
+    }
+    return Grant(statements, environment)
+
+
+def _secret(context: GrantContext, name: str, *actions: str) -> iam.PolicyStatement:
+    """Allow to read a secret, or ``actions``.
+
+    Secrets Manager appends six random characters to each ARN. A secret that does not exist has none yet: without the
+    bare name, AWS answers that access is denied, not that there is no secret.
+    """
+    arns = [
+        context.stack.format_arn(
+            service="secretsmanager", resource="secret", resource_name=f"{name}{end}", arn_format=_COLON
+        )
+        for end in ("", "-??????")
+    ]
+    return iam.PolicyStatement(actions=list(actions or ("secretsmanager:GetSecretValue",)), resources=arns)
 
 
 _GRANTS: Mapping[Capability, Callable[[GrantContext], Grant]] = {
@@ -588,5 +615,6 @@ _GRANTS: Mapping[Capability, Callable[[GrantContext], Grant]] = {
     Capability.SUBSCRIPTIONS: _records("notifications", actions=(*_READ, "dynamodb:PutItem")),
     Capability.NOTIFY: _notify,
     Capability.SLACK: _slack,
+    Capability.SET_UP: _set_up,
     Capability.WEBHOOK_SECRET: _webhook_secret,
 }

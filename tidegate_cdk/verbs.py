@@ -32,6 +32,7 @@ NEEDS: Mapping[str, tuple[Capability, ...]] = {
         _C.READ_JOBS,
         _C.READ_ARTIFACTS,
         _C.SIGN_OUTS,
+        _C.SET_UP,
         _C.DELIVERIES,
         _C.SEND_EVENTS,
         _C.AUDIT,

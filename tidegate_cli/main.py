@@ -21,6 +21,7 @@ from tidegate_cli.pulls import pulls
 from tidegate_cli.queue import lock, queue, unlock
 from tidegate_cli.review import approve, override, reject, retry
 from tidegate_cli.runs import cancel, rerun, runs, show
+from tidegate_cli.setup import setup
 from tidegate_cli.smoke.command import smoke
 from tidegate_cli.stacks import stacks
 from tidegate_cli.status import status
@@ -87,6 +88,7 @@ for _looking in (validate, explain, convert):
     app.command(cls=Command, rich_help_panel="Configuring")(_looking)
 app.add_typer(policy.app, name="policy", rich_help_panel="Configuring")
 app.command("doctor", cls=Command, rich_help_panel="Installing")(doctor)
+app.command("setup", cls=Command, rich_help_panel="Installing")(setup)
 app.command("smoke", cls=Command, rich_help_panel="Installing")(smoke)
 app.add_typer(secret.app, name="secret", rich_help_panel="Installing")
 app.add_typer(organization.app, name="organization", rich_help_panel="Installing")

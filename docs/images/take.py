@@ -132,6 +132,8 @@ def _take_change(page: Page, url: str) -> None:
     page.screenshot(path=HERE / "inbox.png")
     page.goto(f"{url}/repositories")
     page.screenshot(path=HERE / "repositories.png")
+    page.goto(f"{url}/setup")
+    page.screenshot(path=HERE / "setup.png")
     page.set_viewport_size({"width": 1120, "height": 1060})
     page.goto(f"{url}/insights?repository={STAGES_REPOSITORY}")
     page.screenshot(path=HERE / "insights.png")

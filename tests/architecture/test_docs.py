@@ -34,6 +34,7 @@ RUN_BY_TESTS = {
     "make up": "tests/local/test_command.py",
     "make deploy": "tests/unit/doctor/test_doctor.py",
     ".venv/bin/tidegate status": "tests/cli/test_against_the_api.py",
+    ".venv/bin/tidegate setup": "tests/cli/test_setup.py",
     ".venv/bin/tidegate secret app --id 123456 --key app.pem": "tests/cli/test_secret.py",
     ".venv/bin/tidegate secret webhook": "tests/cli/test_secret.py",
 }

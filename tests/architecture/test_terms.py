@@ -13,6 +13,7 @@ WORDS = re.compile(r"pull[ -]request|merge[ -]request|check[ -]run|commit status
 #: Where such words may stand, and why.
 ALLOWED = {
     "vcs/rules/forge_terms.py": "These are the terms.",
+    "setup/rules/app_needs.py": "It is about an App of GitHub.",
     "vcs/github/": "It is about GitHub.",
     "vcs/gitlab/": "It is about GitLab.",
     "vcs/rules/events.py": "It reads GitHub's webhooks; logs say what it ignores.",

@@ -115,6 +115,18 @@ def test_wildcards_within_resources_are_prefixes_of_one_thing(allowed: list[Perm
                 assert any(re.fullmatch(shape, on) for shape in shapes), (permission.role, on)
 
 
+def test_the_apps_secrets_are_created_once_and_never_changed(allowed: list[Permission]):
+    """CreateSecret refuses a name that exists; nothing of Tidegate may change or delete one."""
+    actions = {(p.role, action) for p in allowed for action in p.actions if action.startswith("secretsmanager:")}
+    assert {role for role, action in actions if action == "secretsmanager:CreateSecret"} == {"FunctionsApiFunctionRole"}
+    known = {f"secretsmanager:{verb}" for verb in ("GetSecretValue", "CreateSecret", "DescribeSecret")}
+    assert {action for _, action in actions} <= known
+    created = {on for p in allowed if "secretsmanager:CreateSecret" in p.actions for on in p.resources}
+    secret = "arn:aws:secretsmanager:REGION:ACCOUNT:secret:tidegate/{}{}"
+    names, ends = ("github-app", "webhook-secret"), ("", "-??????")
+    assert created == {secret.format(name, end) for name in names for end in ends}, "one that does not exist has no end"
+
+
 def test_tasks_are_stopped_and_listed_in_the_runners_cluster_only(allowed: list[Permission]):
     stopping = [permission for permission in allowed if {"ecs:StopTask", "ecs:ListTasks"} & set(permission.actions)]
     assert all("ecs:cluster" in permission.condition for permission in stopping)

@@ -54,6 +54,7 @@ from tests.fakes.notifications import (
 from tests.fakes.policies import MemoryOrganizationPolicies
 from tests.fakes.queue_snapshots import MemoryQueueSnapshots
 from tests.fakes.redeliveries import MemoryRedeliveries
+from tests.fakes.setup import MemoryAppManifests, MemoryAppSecrets, MemorySetupCodes
 from tests.fakes.sign_outs import MemorySignOuts
 from tidegate.ports import Ports
 
@@ -63,6 +64,8 @@ ENVIRONMENT = {
     "TIDEGATE_DEPLOY_STATE_MACHINE": "arn:aws:states:eu-central-1:123456789012:stateMachine:deploy",
     "TIDEGATE_CLUSTER_MACHINES": "arn:aws:states:eu-central-1:123456789012:stateMachine:tidegate-",
     "TIDEGATE_EVENT_BUS": "bus",
+    "TIDEGATE_WEBHOOK_SECRET_NAME": "webhook-secret",
+    "TIDEGATE_WEBHOOK_URL": "https://tidegate.example/webhooks/github",
     "TIDEGATE_CHANGE_QUEUE": "https://sqs.example/changes.fifo",
     "TIDEGATE_CHECK_RUN_QUEUE": "https://sqs.example/check-runs.fifo",
     "TIDEGATE_POSITIONS_QUEUE": "https://sqs.example/lines.fifo",
@@ -99,6 +102,8 @@ def memory_ports(settings: dict[str, str] | None = None, **given: Any) -> Ports:
         "forge": forge,
         "addresses": forge,
         "accounts": MemoryAccounts(),
+        "app_manifests": MemoryAppManifests(),
+        "app_secrets": MemoryAppSecrets(),
         "event_publisher": MemoryEventPublisher(),
         "artifacts": MemoryArtifacts(),
         "audit": MemoryAuditLog(),
@@ -132,6 +137,7 @@ def memory_ports(settings: dict[str, str] | None = None, **given: Any) -> Ports:
         "redeliveries": MemoryRedeliveries(),
         "runners": MemoryRunners(),
         "schedules": MemorySchedules(),
+        "setup_codes": MemorySetupCodes(),
         "sign_outs": MemorySignOuts(),
         "slack_accounts": MemorySlackAccounts(),
         "slack_apps": MemorySlackApps(),

@@ -7,7 +7,6 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import boto3
@@ -15,6 +14,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
 from botocore.exceptions import ConnectionError as NotConnectedError
 
+from tidegate.setup.rules.app_needs import Granted, grants, missing, needs
 from tidegate_cli import aws
 from tidegate_cli.doctor.builders import base_image, find_builder, try_architecture
 from tidegate_cli.doctor.definitions import check_definitions
@@ -30,15 +30,6 @@ from tidegate_cli.secret import APP, GITLAB, WEBHOOK, storing
 
 #: The bootstrap version that the CDK's default synthesizer asks for.
 NEEDED_BOOTSTRAP = 6
-NEEDED_PERMISSIONS = {
-    "checks": "write",
-    "contents": "read",
-    "metadata": "read",
-    "pull_requests": "write",
-    "statuses": "read",
-}
-#: Only an installation with an operators' team asks who is in a team.
-OPERATORS_PERMISSIONS = {"members": "read"}
 #: What only some repositories' files ask for, and what does not work without it.
 OPTIONAL_PERMISSIONS = {
     "issues": ("write", "issues that show drift (drift.schedules, unless `report: check`)"),
@@ -47,9 +38,6 @@ OPTIONAL_PERMISSIONS = {
 }
 #: Events that only some repositories' files ask for, and what for.
 OPTIONAL_EVENTS = {"status": "config updates whose required checks are commit statuses"}
-NEEDED_EVENTS = frozenset(
-    {"push", "check_run", "check_suite", "issue_comment", "pull_request", "pull_request_review", "merge_group"}
-)
 _CONFIG = Config(connect_timeout=5, read_timeout=10, retries={"max_attempts": 2})
 _ARCHITECTURE = "arm64"
 #: The name that the design has for a GitLab's address.
@@ -57,12 +45,10 @@ _GITLAB_URL = "BURRITO_CONTROLLER_GITLABCONFIG_URL"
 
 
 @dataclass(frozen=True, slots=True)
-class App:
-    """What the forge says about the App: its name, permissions and events."""
+class App(Granted):
+    """What the forge says about the App: permissions, events and its name."""
 
-    name: str
-    permissions: Mapping[str, str]
-    events: frozenset[str]
+    name: str = ""
 
 
 class AppRefusedError(Exception):
@@ -181,7 +167,7 @@ class Doctor:
             text = self._client("secretsmanager").get_secret_value(SecretId=name)["SecretString"]
         except ClientError as error:
             if _code(error) == "ResourceNotFoundException":
-                return Result(check, "fail", "It does not exist.", self._how_to_create(key))
+                return self._missing(check, key)
             return Result(check, "warn", reason_of(error), "Allow secretsmanager:GetSecretValue for this check.")
         except BotoCoreError as error:
             return Result(check, "warn", reason_of(error), "Try again.")
@@ -194,6 +180,21 @@ class Doctor:
         if not isinstance(content, dict):
             return Result(check, "fail", "It is not a JSON object.", self._how_to_create(key))
         return content
+
+    def _missing(self, check: str, key: str) -> Result:
+        """On GitHub, the page of the deployed installation creates both secrets, if neither exists."""
+        other = str(self._context["app_secret_name" if key == "webhook_secret_name" else "webhook_secret_name"])
+        if self._is_gitlab or self._exists(other):
+            return Result(check, "fail", "It does not exist.", self._how_to_create(key))
+        do = f"After the deploy, `tidegate setup` leads to a page that creates it. Or now: {self._how_to_create(key)}"
+        return Result(check, "warn", "It does not exist.", do)
+
+    def _exists(self, name: str) -> bool:
+        try:
+            self._client("secretsmanager").describe_secret(SecretId=name)
+        except (BotoCoreError, ClientError):
+            return False
+        return True
 
     def _how_to_create(self, key: str) -> str:
         if key == "webhook_secret_name":
@@ -271,10 +272,10 @@ class Doctor:
             yield Result("GitHub App", "warn", str(error), f"Check that this machine reaches {url}.")
             return
         team = self._context.get("operators_team")
-        missing = missing_of(app, OPERATORS_PERMISSIONS if team else {})
-        if missing:
+        lacks = missing(app, needs((), has_operators=bool(team)))
+        if lacks:
             do = "Change them in the App's settings, and accept the change in each installation."
-            yield Result("GitHub App", "fail", f"{app.name} lacks {', '.join(missing)}.", do)
+            yield Result("GitHub App", "fail", f"{app.name} lacks {', '.join(lacks)}.", do)
         else:
             yield Result("GitHub App", "ok", f"{app.name} has its permissions and events.")
         yield from _optional(app)
@@ -309,29 +310,17 @@ def _sign_in(content: Mapping[str, Any], command: str) -> Result:
     )
 
 
-def missing_of(app: App, more: Mapping[str, str] = MappingProxyType({})) -> list[str]:
-    """Return the permissions, also ``more``, and events that an App lacks."""
-    needed = {**NEEDED_PERMISSIONS, **more}
-    permissions = [f"{name}: {level}" for name, level in needed.items() if not _grants(app, name, level)]
-    return permissions + [f"the event {event}" for event in sorted(NEEDED_EVENTS - app.events)]
-
-
-def _grants(app: App, name: str, level: str) -> bool:
-    rank = {"": 0, "read": 1, "write": 2, "admin": 3}
-    return rank.get(app.permissions.get(name, ""), 0) >= rank[level]
-
-
 def _optional(app: App) -> Iterator[Result]:
     """Look for permissions and events that repositories may do without."""
-    missing = [
+    lacks = [
         f"{name}: {level}, for {what}"
         for name, (level, what) in OPTIONAL_PERMISSIONS.items()
-        if not _grants(app, name, level)
+        if not grants(app, name, level)
     ]
-    missing += [f"the event {name}, for {what}" for name, what in OPTIONAL_EVENTS.items() if name not in app.events]
-    if missing:
+    lacks += [f"the event {name}, for {what}" for name, what in OPTIONAL_EVENTS.items() if name not in app.events]
+    if lacks:
         do = "If a repository needs it, add it in the App's settings, and accept the change in each installation."
-        yield Result("GitHub App, if wanted", "warn", f"{app.name} lacks {'; '.join(missing)}.", do)
+        yield Result("GitHub App, if wanted", "warn", f"{app.name} lacks {'; '.join(lacks)}.", do)
 
 
 def _is_rsa_key(pem: str) -> bool:
@@ -351,7 +340,7 @@ def ask_github(url: str, number: str, private_key: str) -> App:
     integration = GithubIntegration(auth=Auth.AppAuth(number, private_key), base_url=url, timeout=10, retry=0)
     try:
         app = integration.get_app()
-        return App(app.name, dict(app.permissions), frozenset(app.events))
+        return App(dict(app.permissions), frozenset(app.events), name=app.name)
     except GithubException as error:
         if error.status in (401, 403, 404):
             raise AppRefusedError(f"GitHub does not accept the App's id and key (status {error.status}).") from error

@@ -37,15 +37,16 @@ class Scratch:
 
     def check(self) -> str:
         """Return what was found. Raise Refused when the App, the token or the repository cannot be used."""
-        from tidegate_cli.doctor.checks import AppRefusedError, ForgeUnreachableError, ask_github, missing_of
+        from tidegate.setup.rules.app_needs import missing, needs
+        from tidegate_cli.doctor.checks import AppRefusedError, ForgeUnreachableError, ask_github
 
         try:
             known = ask_github(self.app.api_url, self.app.number, self.app.private_key)
         except (AppRefusedError, ForgeUnreachableError) as error:
             raise Refused(str(error), "Give --app-id and --app-key of a GitHub App that you own.") from error
-        if missing := missing_of(known):
+        if lacks := missing(known, needs((), has_operators=False)):
             raise Refused(
-                f"The App {known.name} lacks {', '.join(missing)}.",
+                f"The App {known.name} lacks {', '.join(lacks)}.",
                 "Add them in the App's settings, and accept the change.",
             )
         self._as_app("GET", f"/repos/{self.repository}/installation", f"Install {known.name} on {self.repository}.")

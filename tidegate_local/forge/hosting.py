@@ -10,6 +10,7 @@ from tidegate_local.forge import clock, shapes, webhook_headers
 from tidegate_local.forge.git import BareRepository
 from tidegate_local.forge.hooks import Event, Webhooks
 from tidegate_local.forge.identity import Identities
+from tidegate_local.forge.manifests import Manifests
 from tidegate_local.forge.records import Account, PullRequest, Repository
 from tidegate_local.forge.refusals import invalid
 from tidegate_local.forge.repositories import Repositories
@@ -34,6 +35,7 @@ class Hosting(Repositories):
         self.settings, self.identities, self.urls = settings, identities, urls
         target = (settings.webhook_url, settings.webhook_secret)
         self.webhooks = Webhooks(store, webhook_headers.of_app(settings), settings.webhook_timeout, target)
+        self.manifests = Manifests(self)
 
     def repository(self, name: str) -> Repository | None:
         """Return the repository called ``owner/name``, whatever the case."""

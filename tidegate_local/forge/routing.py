@@ -70,7 +70,7 @@ Handler = Callable[[Call], Any]
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """``needs`` is a permission such as ``checks:write``; ``who`` limits the kind of caller.
+    """``needs`` is a permission such as ``checks:write``; ``who`` limits the kind of caller: none needs no credentials.
 
     ``readers`` says that people need no more than to read, as everybody who sees a pull request may speak there.
     """

@@ -30,6 +30,7 @@ class Forge(StandIn):
         super().__init__(Store(directory / "forge.sqlite3"), Faults(), host, port)
         identities = Identities(self.settings, _public(self.app_private_key), self._store)
         self.hosting = Hosting(self.settings, self._store, identities, Urls(self.url), directory / "repositories")
+        self.hosting.manifests.private_key = self.app_private_key
         #: Issues tokens as GitHub Actions does.
         self.issuer = Issuer(self.hosting, self.app_private_key)
         self._open(Application(self.hosting, self.faults, self.issuer), self.hosting.webhooks)

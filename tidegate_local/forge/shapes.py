@@ -92,15 +92,16 @@ def app(hosting: Hosting, slug: str | None = None) -> Json:
                 "permissions": dict(other.permissions),
                 "events": [],
             }
+    asked = hosting.manifests.asked()
     return {
         "id": settings.app_id,
         "slug": settings.app_slug,
         "client_id": settings.client_id,
         "owner": hosting.account_json("tidegate"),
-        "name": settings.app_name,
+        "name": asked.get("name", settings.app_name),
         "html_url": f"{hosting.urls.home}/apps/{settings.app_slug}",
-        "permissions": dict(settings.permissions),
-        "events": list(APP_EVENTS),
+        "permissions": dict(asked.get("default_permissions", settings.permissions)),
+        "events": list(asked.get("default_events", APP_EVENTS)),
     }
 
 

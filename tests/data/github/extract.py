@@ -17,6 +17,7 @@ HERE = Path(__file__).parent
 REPO = "/repos/{owner}/{repo}"
 OPERATIONS = (
     "GET /app",
+    "POST /app-manifests/{code}/conversions",
     "GET /app/hook/config",
     "PATCH /app/hook/config",
     "GET /app/hook/deliveries",

@@ -18,10 +18,9 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from moto import mock_aws
 from typer.testing import CliRunner
 
+from tidegate.setup.rules.app_needs import NEEDED_EVENTS, NEEDED_PERMISSIONS
 from tidegate_cli.doctor.builders import base_image
 from tidegate_cli.doctor.checks import (
-    NEEDED_EVENTS,
-    NEEDED_PERMISSIONS,
     App,
     AppRefusedError,
     Doctor,
@@ -34,7 +33,7 @@ from tidegate_cli.main import app as cli
 from tidegate_local.moto import quota_shims
 
 REGION = "eu-west-1"
-COMPLETE = App("Tidegate", NEEDED_PERMISSIONS, frozenset(NEEDED_EVENTS))
+COMPLETE = App(NEEDED_PERMISSIONS, NEEDED_EVENTS, name="Tidegate")
 SECRET = "a-webhook-secret-made-at-random"
 
 
@@ -118,7 +117,7 @@ def test_a_complete_account_has_nothing_that_fails(complete: None, path: str):
 def test_another_installation_is_looked_at_by_its_own_names(complete: None, path: str):
     doctor = Doctor({"prefix": "acme"}, {"PATH": path, "AWS_REGION": REGION}, _client, lambda *_: COMPLETE)
     found = {finding.check: finding for finding in doctor.results()}
-    assert found["secret acme/webhook-secret"].verdict == "fail"
+    assert found["secret acme/webhook-secret"].verdict == "warn"
     assert "`tidegate secret webhook --prefix acme`" in found["secret acme/webhook-secret"].do
     assert "`tidegate secret app --prefix acme " in found["secret acme/github-app"].do
 
@@ -137,13 +136,16 @@ def test_secrets_are_never_shown(complete: None, path: str, pem: str):
 def test_an_empty_account_is_told_everything_that_is_missing(aws: None, tmp_path: Path):
     found = _examine(str(tmp_path))
     failing = {name for name, finding in found.items() if finding.verdict == "fail"}
-    assert failing == {
-        "container builder",
-        "CDK bootstrap",
-        "secret tidegate/webhook-secret",
-        "secret tidegate/github-app",
-    }
-    assert all(found[name].do for name in failing)
+    assert failing == {"container builder", "CDK bootstrap"}
+    secrets = {"secret tidegate/webhook-secret", "secret tidegate/github-app"}
+    assert all(found[name].do for name in failing | secrets)
+    assert all("`tidegate setup`" in found[name].do for name in secrets)
+
+
+def test_one_of_the_apps_secrets_without_the_other_fails(aws: None, path: str):
+    _store("tidegate/webhook-secret", {"secrets": [SECRET]})
+    found = _examine(path)["secret tidegate/github-app"]
+    assert (found.verdict, "tidegate setup" in found.do) == ("fail", False)
 
 
 @pytest.mark.parametrize(
@@ -168,7 +170,7 @@ def test_an_app_secret_that_cannot_sign_fails(aws: None, path: str, content: obj
 
 
 def test_an_app_without_its_permissions_and_events_fails(complete: None, path: str):
-    app = App("Tidegate", {"checks": "read", "metadata": "read"}, frozenset({"push"}))
+    app = App({"checks": "read", "metadata": "read"}, frozenset({"push"}), name="Tidegate")
     finding = _examine(path, app)["GitHub App"]
     assert finding.verdict == "fail"
     assert "checks: write, contents: read, pull_requests: write, statuses: read, the event check_run" in finding.found
@@ -192,10 +194,10 @@ def test_what_only_some_repositories_ask_for_is_a_warning(complete: None, path: 
         "the event status, for config updates",
     ):
         assert words in found["GitHub App, if wanted"].found
-    some = App("Tidegate", {**NEEDED_PERMISSIONS, "contents": "write"}, COMPLETE.events)
+    some = App({**NEEDED_PERMISSIONS, "contents": "write"}, COMPLETE.events, name="Tidegate")
     assert "contents" not in _examine(path, some)["GitHub App, if wanted"].found
     more = {"issues": "write", "actions": "write"}
-    every = App("Tidegate", {**some.permissions, **more}, COMPLETE.events | {"status"})
+    every = App({**some.permissions, **more}, COMPLETE.events | {"status"}, name="Tidegate")
     assert "GitHub App, if wanted" not in _examine(path, every)
 
 
@@ -391,7 +393,7 @@ def test_context_keys_are_taken_as_by_a_deploy(aws: None, tmp_path: Path):
 def test_the_command_tells_people_what_to_do(aws: None, tmp_path: Path):
     result = CliRunner().invoke(cli, ["doctor", "--configuration", str(tmp_path / "cdk.json")], env={"COLUMNS": "80"})
     assert result.exit_code == 1
-    assert "✘ fail  secret tidegate/webhook-secret" in result.stdout
+    assert "! warn  secret tidegate/webhook-secret" in result.stdout
     assert "failed" in result.stdout.splitlines()[-1]
 
 

@@ -9,6 +9,7 @@ from werkzeug.wrappers import Request, Response
 
 from tidegate_local.forge.hosting import Hosting
 from tidegate_local.forge.pages import (
+    app_pages,
     check_pages,
     issue_pages,
     oauth,
@@ -43,6 +44,10 @@ _MAP = Map(
         Rule("/", methods=["GET"], endpoint=repository_pages.index),
         Rule("/static/<file>", methods=["GET"], endpoint=_static),
         Rule("/login/switch", methods=["POST"], endpoint=_switch),
+        Rule("/settings/apps/new", methods=["POST"], endpoint=app_pages.ask),
+        Rule("/organizations/<organization>/settings/apps/new", methods=["POST"], endpoint=app_pages.ask),
+        Rule("/settings/apps", methods=["POST"], endpoint=app_pages.create),
+        Rule("/apps/<slug>/installations/new", methods=["GET"], endpoint=app_pages.install),
         Rule("/login/oauth/authorize", methods=["GET"], endpoint=oauth.ask),
         Rule("/login/oauth/authorize", methods=["POST"], endpoint=oauth.agree),
         Rule("/login/oauth/access_token", methods=["POST"], endpoint=oauth.token),

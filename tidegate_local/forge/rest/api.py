@@ -46,6 +46,8 @@ def _match(request: Request) -> tuple[Route, dict[str, Any]]:
 
 
 def _caller(hosting: Hosting, request: Request, route: Route) -> Caller:
+    if not route.who:
+        return Caller("nobody", "")
     caller = hosting.identities.caller(request)
     if caller is None:
         raise Refusal(401, "Requires authentication")

@@ -23,6 +23,15 @@ def app(call: Call) -> Response:
     return answer(shapes.app(call.hosting))
 
 
+@ROUTES.add("POST", "/app-manifests/<code>/conversions", who=())
+def convert(call: Call) -> Response:
+    """Hand out the App that was made from a manifest, with its secrets, once."""
+    created = call.hosting.manifests.convert(call.path["code"])
+    if created is None:
+        raise not_found()
+    return answer(created, 201)
+
+
 def _installed(call: Call) -> list[Account]:
     owners = {one.owner for one in call.hosting.repositories()}
     accounts = [call.hosting.identities.account(owner) for owner in sorted(owners)]

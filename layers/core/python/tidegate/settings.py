@@ -295,6 +295,13 @@ class ForgeSettings(UrlSettings):
         return self.own_api_url or (f"{self.url}/api/v4" if self.is_gitlab else "https://api.github.com")
 
 
+class WebhookSettings(Settings):
+    """The name of the webhook's secret, and the webhook's URL."""
+
+    secret: str = Field(alias="TIDEGATE_WEBHOOK_SECRET_NAME")
+    url: str = Field(alias="TIDEGATE_WEBHOOK_URL")
+
+
 class LinkSettings(Settings):
     """Links of check runs: an execution's URL with ``{deployment}`` in it, and the URL of the web pages.
 

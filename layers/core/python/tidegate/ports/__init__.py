@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from tidegate.ports.pull_requests import *
     from tidegate.ports.queues import *
     from tidegate.ports.repository_index import *
+    from tidegate.ports.setup import *
     from tidegate.ports.sign_outs import *
     from tidegate.ports.source import *
     from tidegate.ports.webhook_verifier import *
@@ -62,6 +63,7 @@ _MODULES = {
     "policies": "OrganizationPolicies PolicyEngine",
     "pull_requests": "PullRequests SpeculativePlans",
     "queues": "DeployQueues Deployments",
+    "setup": "AppManifests AppSecrets SetupCodes",
     "sign_outs": "SignOuts",
     "source": "FileChange Merged OrganizationFile PushedTrees SourceHistory",
     "wiring": "Ports",

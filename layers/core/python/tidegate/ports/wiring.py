@@ -43,6 +43,7 @@ from tidegate.settings import (
     UpdateSettings,
     UpdateWorkflowSettings,
     UrlSettings,
+    WebhookSettings,
     WorkflowSettings,
     app_secret_fields,
     gitlab_secret_fields,
@@ -57,6 +58,8 @@ if TYPE_CHECKING:
     from tidegate.notifications.rules.destination import Destination
     from tidegate.ports import (
         Accounts,
+        AppManifests,
+        AppSecrets,
         Artifacts,
         AuditLog,
         BranchMover,
@@ -109,6 +112,7 @@ if TYPE_CHECKING:
         Reviews,
         Runners,
         Schedules,
+        SetupCodes,
         SignOuts,
         SlackAccounts,
         SlackApps,
@@ -666,6 +670,31 @@ class Ports:
         from tidegate.web.adapters.sign_outs import DynamoSignOuts
 
         return DynamoSignOuts(self._dynamodb, self._table)
+
+    @cached_property
+    def setup_codes(self) -> SetupCodes:
+        from tidegate.setup.adapters.setup_codes import DynamoSetupCodes
+
+        return DynamoSetupCodes(self._dynamodb, self._table)
+
+    @cached_property
+    def app_secrets(self) -> AppSecrets:
+        from tidegate.setup.adapters.app_secrets import StoredAppSecrets
+
+        app, webhook = ForgeSettings.from_env(self.environ).app_secret, WebhookSettings.from_env(self.environ).secret
+        return StoredAppSecrets(self.client("secretsmanager"), app=app, webhook=webhook)
+
+    @cached_property
+    def webhook_url(self) -> str:
+        """Where the VCS provider sends webhooks."""
+        return WebhookSettings.from_env(self.environ).url
+
+    @cached_property
+    def app_manifests(self) -> AppManifests:
+        from tidegate.setup.adapters.manifests import GitHubAppManifests
+
+        settings = ForgeSettings.from_env(self.environ)
+        return GitHubAppManifests(url=settings.url, api_url=settings.api_url)
 
     @cached_property
     def job_logs(self) -> JobLogs:

@@ -23,6 +23,7 @@
     │   └── AppLacksPermission … because the App was not given a permission
     ├── OversizedRecord        something that is larger than the store takes
     ├── CloudUnavailable       an AWS service refused for now; try again after a while
+    │   └── AppNotStored       … as the secret of the App was not created yet
     ├── SigningRefused         a key that signs no token until a person mends it
     ├── ScheduleRefused        a schedule that the cloud does not take
     ├── AuditUnavailable       the audit message could not be published
@@ -221,6 +222,17 @@ class CloudUnavailable(TidegateError):
 
     def __init__(self, service: str, problem: str) -> None:
         super().__init__(f"{service} did not respond as expected: {problem}. Tidegate retries the call.")
+
+
+class AppNotStored(CloudUnavailable):
+    """The secret of the GitHub App, or of GitLab's user, does not exist yet."""
+
+    def __init__(self, name: str) -> None:
+        TidegateError.__init__(
+            self,
+            f"The secret {name} does not exist, so Tidegate cannot use the VCS provider. An operator runs 'tidegate "
+            "setup' to create the GitHub App, or stores the tokens of GitLab with 'tidegate secret gitlab'.",
+        )
 
 
 class SigningRefused(TidegateError):

@@ -78,7 +78,7 @@ class WebhookReceiver:
         """Answer one request. Errors of the store or the queue are raised: nothing is acknowledged then."""
         try:
             check_size(len(request.body))
-            if not self.secrets.current():
+            if not (self.secrets.current() or self.secrets.refreshed()):
                 return Answer(
                     503,
                     "refused",

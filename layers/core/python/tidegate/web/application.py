@@ -53,6 +53,7 @@ from tidegate.web.rendering import Rendering, see_other
 from tidegate.web.review_pages import ReviewPages
 from tidegate.web.rules import RULES, Right, Rule
 from tidegate.web.session import Session
+from tidegate.web.setup_pages import SetupPages
 from tidegate.web.shapes import Shapes
 from tidegate.web.signing_in import SigningIn
 from tidegate.web.slack_pages import SlackPages
@@ -130,6 +131,7 @@ class WebApplication:
         NotificationPages(ports, self._rendering).add_to(self.app)
         SlackPages(ports, self._rendering).add_to(self.app)
         self._signing_in.add_to(self.app)
+        SetupPages(ports, self._rendering, self._policy).add_to(self.app)
         OpenId(ports).add_to(self.app)
         self.app.get("/api/v1/openapi.json", include_in_schema=False, enable_validation=False)(self._description)
         self.app.get("/api", include_in_schema=False, enable_validation=False)(self._reference)

@@ -34,6 +34,13 @@ from tidegate.rules.errors import (
     TooLate,
     WrongState,
 )
+from tidegate.setup.rules.refusals import (
+    AlreadySetUp,
+    AppNotCreated,
+    NoSuchOrganization,
+    SetupNotBegun,
+    WrongSetupCode,
+)
 from tidegate.web import refusals
 
 #: The word for each refusal, by its status. Without a line for it or what it is a case of, an error is internal.
@@ -44,6 +51,8 @@ _CODES: Mapping[HTTPStatus, Mapping[type[TidegateError], str]] = {
         InvalidTagQuery: "invalid_query",
         InvalidName: "invalid_name",
         InvalidSlackCode: "invalid_slack_code",
+        NoSuchOrganization: "invalid_name",
+        SetupNotBegun: "setup_not_begun",
     },
     HTTPStatus.UNAUTHORIZED: {
         refusals.NotSignedIn: "not_signed_in",
@@ -54,6 +63,7 @@ _CODES: Mapping[HTTPStatus, Mapping[type[TidegateError], str]] = {
     },
     HTTPStatus.FORBIDDEN: {
         CiRunRefused: "not_allowed",
+        WrongSetupCode: "wrong_setup_code",
         refusals.NotAllowed: "not_allowed",
     },
     HTTPStatus.NOT_FOUND: {
@@ -80,6 +90,8 @@ _CODES: Mapping[HTTPStatus, Mapping[type[TidegateError], str]] = {
         refusals.NotPossible: "not_possible",
         WrongState: "wrong_state",
         Conflict: "conflict",
+        AlreadySetUp: "already_set_up",
+        AppNotCreated: "app_not_created",
         TooLate: "too_late",
         ApplyAlreadyStarted: "wrong_state",
     },

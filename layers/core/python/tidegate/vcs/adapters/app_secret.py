@@ -6,8 +6,10 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tidegate.aws.boto import cloud_errors
-from tidegate.rules.errors import CloudUnavailable
+from botocore.exceptions import ClientError
+
+from tidegate.aws.boto import cloud_errors, error_code
+from tidegate.rules.errors import AppNotStored, CloudUnavailable
 
 #: Seconds after which a changed secret is noticed: signatures with the old one become invalid.
 SECRET_SECONDS = 300.0
@@ -44,5 +46,10 @@ class StoredAppSecret:
 
     def _read(self) -> Mapping[str, str]:
         with cloud_errors("Secrets Manager"):
-            answer = self._client.get_secret_value(SecretId=self._name)
+            try:
+                answer = self._client.get_secret_value(SecretId=self._name)
+            except ClientError as error:
+                if error_code(error) == "ResourceNotFoundException":
+                    raise AppNotStored(self._name) from error
+                raise
         return self._parse(self._name, str(answer["SecretString"]))

@@ -1,0 +1,1 @@
+"""Setting up an installation: the GitHub App that its page creates."""

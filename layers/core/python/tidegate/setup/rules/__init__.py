@@ -1,0 +1,1 @@
+"""What the App needs, and who may create it. Pure."""
