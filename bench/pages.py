@@ -6,6 +6,7 @@ import gzip
 import json
 import time
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import SimpleNamespace
@@ -24,7 +25,7 @@ _QUICK_FEW, _QUICK_MANY = 50, 500
 ROWS_SECONDS, PAGE_SECONDS = 3.0, 1.0
 PAGE_KILOBYTES = 300.0
 _RUNS = 5
-_RENDERING = Rendering("")
+_RENDERING = Rendering("", lambda: datetime.now(UTC))
 _ACTIONS = (["create"], ["update"], ["delete"], ["delete", "create"])
 
 

@@ -388,3 +388,15 @@ def test_from_the_inbox_a_plan_is_reached_and_the_search_is_a_form(site, visit, 
     page.get_by_role("searchbox", name="Search everything").fill("nothing of this name")
     page.get_by_role("searchbox", name="Search everything").press("Enter")
     expect(page.get_by_role("heading", name="No results")).to_be_visible()
+
+
+def test_the_log_in_the_page_of_a_deployment_grows_and_what_is_unfolded_stays_so(site, visit):
+    job = site.planning()
+    one = site.wires.deployments.get(job.removesuffix("-plan-1"))
+    site.wires.deployments.save(replace(one, planned=replace(one.planned, job=job)))
+    site.write(job, 0, "tidegate: cloning", "aws_vpc.main: Refreshing state...")
+    page = visit(f"/deployments/{one.id}")
+    page.get_by_text("Preparation, 1 line").click()
+    site.write(job, 2, "aws_vpc.main: Still reading...")
+    expect(page.get_by_text("Still reading...")).to_be_visible()
+    expect(page.get_by_text("tidegate: cloning")).to_be_visible()

@@ -96,6 +96,14 @@ def test_deployments_that_were_asked_for_at_the_same_time_are_each_shown_once(st
     assert len(set(shown)) == len(shown) == 5
 
 
+def test_each_deployment_of_a_root_leads_to_the_one_after_it(stores):
+    made = [summary_of(each) for each in enqueued(stores, 1, 2, 3, requested_at=NOW)]
+    enqueued(stores, 4, root="orders")
+    first, second, third = sorted(made, key=lambda each: each.id)
+    newer = stores.repository_index.newer
+    assert [newer(first), newer(second), newer(third)] == [second, third, None]
+
+
 def test_deployments_of_a_repository_come_from_all_its_roots(stores):
     enqueued(stores, 1, 3, root="network")
     enqueued(stores, 2, root="orders")

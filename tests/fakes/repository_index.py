@@ -12,6 +12,7 @@ from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.queue import QueueHead
 from tidegate.deploys.rules.summary import DeploymentSummary, summary_of
 from tidegate.ports import HistoryPage, KnownRepository, RepositoryNames
+from tidegate.roots.rules.root import queue_id
 from tidegate.rules.errors import NotFound
 
 
@@ -57,6 +58,11 @@ class MemoryRepositoryIndex:
 
     def after(self, history: str, deployment: DeploymentSummary) -> str:
         return cursor(history, deployment.request.at, deployment.id)
+
+    def newer(self, deployment: DeploymentSummary) -> DeploymentSummary | None:
+        queue, age = queue_id(deployment.repository, deployment.root.name), (deployment.request.at, deployment.id)
+        later = [each for each in self._deployments.all() if each.queue == queue and _age(each) > age]
+        return summary_of(min(later, key=_age)) if later else None
 
 
 def _page(history: str, found: list[Deployment], limit: int, after: str | None) -> HistoryPage:

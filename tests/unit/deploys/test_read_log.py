@@ -240,3 +240,15 @@ def test_the_log_of_a_pull_requests_plan_goes_on_until_its_layer_has_ended_or_an
     assert read_log.read_log(scenario.ports, layer, scenario.job, 0).state is expected
     with pytest.raises(NotFound):
         read_log.read_log(scenario.ports, any_layer("other"), scenario.job, 0)
+
+
+def test_the_end_of_a_running_log_is_read_however_long_it_is():
+    scenario = Scenario().taken().wrote(0, *"abcd").wrote(4, *"ef")
+    page = read_log.read_tail(scenario.ports, scenario.deployment, scenario.job, 3)
+    assert (page.start, page.lines) == (3, ("d", "e", "f"))
+    assert read_log.read_tail(scenario.ports, scenario.deployment, scenario.job, 9).lines == tuple("abcdef")
+
+
+def test_a_running_job_without_lines_has_an_empty_end():
+    scenario = Scenario().taken()
+    assert read_log.read_tail(scenario.ports, scenario.deployment, scenario.job, 3).lines == ()

@@ -56,7 +56,7 @@ def test_a_success_is_shown_and_audited_with_its_last_lines(scenario):
 def test_a_failed_plan_shows_the_engines_words_and_is_not_audited(scenario):
     deployment = scenario.put(deployment_in(State.PLANNING))
     ended = record(scenario, deployment, "plan_failed", error="TerraformClientError", cause=ENGINE_FAILED)
-    assert (ended.reason, ended.outcome.last_lines) == ("terraform plan ended with exit code 1", "Error: no\n")
+    assert (ended.reason, ended.outcome.last_lines) == ("no: terraform plan ended with exit code 1", "Error: no\n")
     assert scenario.audit.published == []
     assert ended.error == "TerraformClientError"
 
@@ -68,7 +68,7 @@ def test_a_failed_apply_is_audited_as_a_failure(scenario):
     assert ended.state is State.APPLY_FAILED
     (published,) = scenario.audit.published
     message = published.body
-    assert (message["state"], message["reason"]) == ("FAILURE", "terraform plan ended with exit code 1")
+    assert (message["state"], message["reason"]) == ("FAILURE", "no: terraform plan ended with exit code 1")
     assert message["ended"] > message["started"]
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.plans.rules.engine_errors import LONGEST_MESSAGE, LONGEST_TITLE, EngineError, engine_errors
+from tidegate.plans.rules.engine_errors import LONGEST_MESSAGE, LONGEST_TITLE, EngineError, engine_errors, first_error
 
 #: What Terraform 1.11 prints.
 PRINTED = """
@@ -81,3 +81,24 @@ def test_whatever_was_printed_the_errors_are_within_bounds(noise, root):
         assert not each.path.startswith(("/", "../"))
         assert 0 < len(each.title) <= LONGEST_TITLE
         assert 0 < len(each.message) <= LONGEST_MESSAGE
+
+
+@pytest.mark.parametrize(
+    ("printed", "told"),
+    [
+        (PRINTED, "Unsupported argument (main.tf line 2)"),
+        (PRINTED[PRINTED.index("Error: No valid") :], "No valid credential sources found"),
+        ("Warning: old\n\nError: creating VPC: VpcLimitExceeded.\n", "creating VPC: VpcLimitExceeded"),
+        ("Error: \n\n  on main.tf line 2:\n", ""),
+        ("Plan: 1 to add", ""),
+        ("", ""),
+    ],
+)
+def test_the_first_error_is_told_with_its_location(printed, told):
+    assert first_error(printed) == told
+
+
+@given(st.text())
+def test_the_first_error_of_any_text_is_one_short_line(text):
+    assert len(first_error(f"Error: {text}").splitlines()) <= 1
+    assert len(first_error(f"Error: {text}")) <= LONGEST_TITLE + 1100

@@ -37,6 +37,8 @@ PAGE_SIZE = 1_000_000
 PAGE_CHUNKS = 64
 #: Bytes of the cached log: its pages are usually requested one after the other.
 KEPT_LOG = 24_000_000
+#: More lines than any log has.
+_LAST_LINE = 10**9
 MISSING_LINE = "[This line has not reached CloudWatch Logs yet. It appears once the job has ended.]"
 
 
@@ -89,6 +91,13 @@ def read_log(ports: Ports, subject: Subject, job: str, after: int) -> LogPage:
         end = min(after, len(stored)) + len(lines)
         return LogPage(LogState.ENDED, after, lines, end, ended=end >= len(stored))
     return _without_lines(ports, job, after, over=over)
+
+
+def read_tail(ports: Ports, subject: Subject, job: str, count: int) -> LogPage:
+    """Return the last ``count`` lines or so of a job that runs. Raise NotFound if the subject has no such job."""
+    newest = ports.job_logs.last_before(job, _LAST_LINE)
+    end = newest.position + len(newest.lines) if newest else 0
+    return read_log(ports, subject, job, max(0, end - count))
 
 
 def read_whole_log(ports: Ports, subject: Subject, job: str) -> RawLog:

@@ -20,11 +20,14 @@ from tidegate.deploys.rules.state import State, ends_without_result, is_final
 from tidegate.deploys.slots.keep_slots import release_slot
 from tidegate.deploys.stop_runner import GIVEN_UP, stop_runner
 from tidegate.messages import RecordResult, ResultRecorded
+from tidegate.plans.rules.engine_errors import first_error
 from tidegate.ports import Ports
 from tidegate.rules.errors import GateBlocked
 
 #: States in which no result arrives any more: the ending depends on whether a runner took the apply.
 _WITHOUT_RESULT = frozenset({State.ENGINE_FAULT, State.OUTCOME_UNKNOWN})
+#: States whose cause is what the engine printed first.
+_OF_THE_ENGINE = frozenset({State.PLAN_FAILED, State.APPLY_FAILED})
 #: What the state machine follows instead of an unknown outcome or an internal error.
 _ENDS: Mapping[State, Literal["cancelled", "apply failed"]] = {
     State.CANCELLED: "cancelled",
@@ -68,6 +71,8 @@ def _ending(ports: Ports, deployment: Deployment, message: RecordResult) -> Endi
             state = State.APPLY_FAILED
     last_lines = (message.last_lines or failure.last_lines)[-KEPT_LAST_LINES:]
     reason = _reason(deployment, state, message, _in_time(ports, deployment, state, message, failure))
+    first = first_error(last_lines) if state in _OF_THE_ENGINE else ""
+    reason = f"{first}: {reason}" if first and reason else reason
     return Ending(state, reason, message.error or "", last_lines, ports.clock.now())
 
 

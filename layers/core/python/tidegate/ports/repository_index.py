@@ -72,3 +72,6 @@ class RepositoryIndex(Protocol):
 
     def after(self, history: str, deployment: DeploymentSummary) -> str:
         """Return the page key for the deployments before this one. ``history`` is a queue's or a repository's name."""
+
+    def newer(self, deployment: DeploymentSummary) -> DeploymentSummary | None:
+        """Return the deployment of the same root that was requested next, None if there is none."""

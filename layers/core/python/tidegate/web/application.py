@@ -106,7 +106,7 @@ class WebApplication:
         shapes = Shapes(ports.web_url, ports.web_links)
         pictures = ports.addresses.picture_origin()
         self._policy = policy(pictures)
-        self._rendering = Rendering(ports.web_url, ports.web_links.terms, pictures)
+        self._rendering = Rendering(ports.web_url, ports.clock.now, ports.web_links.terms, pictures)
         self._signing_in = SigningIn(ports, self._rendering)
         self.app = APIGatewayHttpResolver(enable_validation=True)
         self.app.use([self._guard])

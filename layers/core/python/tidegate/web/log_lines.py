@@ -1,8 +1,9 @@
-"""A log's lines for display: with their own colours or, without any, coloured by content."""
+"""A log's lines for display: with their own colours or, without any, coloured by content; preparation apart."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from tidegate.web.ansi import Piece, pieces
 
@@ -32,3 +33,15 @@ def shown(line: str) -> list[Piece]:
     text = found[0].text
     style = next((style for pattern, style in _MEANINGS if pattern.match(text)), "")
     return [Piece(text, style)]
+
+
+#: What engines print first once they plan or apply. Before it, the runner clones, and the engine initializes.
+_WORK = re.compile(
+    r"(?:[│╷╵] )?Error:|(?:Terraform|OpenTofu) (?:used|will|planned)|No changes\.|Plan: \d|Changes to Outputs:"
+    r"|\S+: (?:Reading|Refreshing state|Creating|Modifying|Destroying|Importing|Still )"
+)
+
+
+def prepared(lines: Sequence[str]) -> int:
+    """Return how many of a log's first lines are preparation: all, while the engine has not begun to work."""
+    return next((at for at, line in enumerate(lines) if _WORK.match(line)), len(lines))

@@ -19,10 +19,11 @@ from tidegate.deploys.rules.cancelling import APPLY_WARNING
 from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.gate import WAITING
 from tidegate.deploys.rules.outcome import Unlocking
+from tidegate.deploys.rules.phases import phases
 from tidegate.deploys.rules.query import parse_deployment_query
 from tidegate.deploys.rules.root_query_of_deployments import parse_root_query
 from tidegate.deploys.rules.state import State
-from tidegate.deploys.rules.summary import DeploymentSummary
+from tidegate.deploys.rules.summary import DeploymentSummary, summary_of
 from tidegate.deploys.search_deployments import Found, search_deployments
 from tidegate.deploys.texts.advice import advice_on
 from tidegate.gates.get_change import awaited_by, replaced_by, replacement_of
@@ -33,6 +34,7 @@ from tidegate.rules.permission import Permission
 from tidegate.web.authorization import Access, Authorization
 from tidegate.web.glance import GLANCED, glance
 from tidegate.web.grouping import is_resting
+from tidegate.web.live_log import live_log
 from tidegate.web.notices import deployment_notice, lock_notice
 from tidegate.web.offers import offers, unlocking
 from tidegate.web.parts import unknown_root
@@ -196,6 +198,10 @@ class Pages:
             one=deployment,
             view=view,
             jobs=[self._shapes.job_link(job) for job in view.jobs],
+            log=live_log(self._ports, deployment),
+            phases=phases(deployment.history, self._ports.clock.now()),
+            older=self._older(deployment),
+            newer=self._ports.repository_index.newer(summary_of(deployment)),
             plan=list(plan_lines(view.plan)),
             rows=self._rows(deployment, view.plan),
             warning=APPLY_WARNING,
@@ -213,6 +219,12 @@ class Pages:
             commit_url=self._shapes.commit_url(deployment.repository, deployment.revision.sha),
             execution_url=self._shapes.execution_url(deployment.id) if deployment.history[1:] else None,
         )
+
+    def _older(self, deployment: Deployment) -> DeploymentSummary | None:
+        """Return the deployment of the same root that was requested before this one."""
+        index = self._ports.repository_index
+        after = index.after(deployment.queue, summary_of(deployment))
+        return next(iter(index.of_queue(deployment.queue, 1, after).deployments), None)
 
     def _rows(self, deployment: Deployment, text: PlanText | None) -> PlanView | None:
         """Return the first rows of a plan, unless its text was altered: then nothing of it is shown."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 from hashlib import sha256
 from http import HTTPStatus
@@ -17,11 +18,12 @@ from tidegate.config.rules.drift import DriftState
 from tidegate.deploys.rules.left_behind import stays
 from tidegate.deploys.rules.locking import LONGEST_REASON
 from tidegate.deploys.rules.overview import by_stack
+from tidegate.deploys.rules.phases import Phase, PhaseKind
 from tidegate.deploys.rules.queue import is_held_back
 from tidegate.deploys.rules.reason import MAXIMUM_REASON
 from tidegate.deploys.rules.review import moment
 from tidegate.deploys.rules.speculative_plan import LayerState
-from tidegate.deploys.rules.state import State, is_final
+from tidegate.deploys.rules.state import FAILED, State, is_final
 from tidegate.deploys.texts.advice import NEWER_REVISION, REPLACED, REPLACED_SENTENCE
 from tidegate.plans.rules.counts import each_count
 from tidegate.pull_requests.rules.record import PullRequestRecord, PullRequestState, VerdictKind
@@ -30,7 +32,7 @@ from tidegate.rules.timestamp import timestamp_text
 from tidegate.texts.markdown import plain, without_marks
 from tidegate.vcs.rules.check_run import Conclusion
 from tidegate.vcs.rules.forge_terms import GITHUB_TERMS, ForgeTerms
-from tidegate.web.ages import age
+from tidegate.web.ages import age, duration, relative
 from tidegate.web.grouping import grouped
 from tidegate.web.nested import in_path
 from tidegate.web.picture import progress
@@ -65,7 +67,14 @@ STATES: dict[State, tuple[str, str]] = {
     State.OUTCOME_UNKNOWN: ("Outcome unknown", "bad"),
     State.ENGINE_FAULT: ("Internal error", "bad"),
 }
-
+#: How a phase of a deployment reads.
+PHASES: dict[PhaseKind, str] = {
+    PhaseKind.QUEUE: "Queue",
+    PhaseKind.PLAN: "Plan",
+    PhaseKind.GATE: "Waiting for others",
+    PhaseKind.REVIEW: "Review",
+    PhaseKind.APPLY: "Apply",
+}
 
 #: The same for the layers of pull requests, for roots that are checked for drift, and for pull requests.
 LAYER_STATES: dict[LayerState, tuple[str, str]] = {
@@ -110,10 +119,14 @@ VERDICT_TONES: dict[Conclusion, str] = {
 class Rendering:
     """Renders templates. ``url`` is where the pages are, ``terms`` are those of the forge.
 
-    ``pictures`` is the origin of the pictures of accounts; those from elsewhere are not shown.
+    ``pictures`` is the origin of the pictures of accounts; those from elsewhere are not shown. ``now`` tells the time,
+    from which pages tell how long ago something was.
     """
 
-    def __init__(self, url: str, terms: ForgeTerms = GITHUB_TERMS, pictures: str = "") -> None:
+    def __init__(
+        self, url: str, now: Callable[[], datetime], terms: ForgeTerms = GITHUB_TERMS, pictures: str = ""
+    ) -> None:
+        self._now = now
         self._environment = Environment(
             loader=FileSystemLoader(HERE / "templates"),
             autoescape=select_autoescape(default=True, default_for_string=True),
@@ -129,7 +142,7 @@ class Rendering:
             LONGEST_QUERY=MAXIMUM_LENGTH, LONGEST_REASON=LONGEST_REASON, MAXIMUM_REASON=MAXIMUM_REASON
         )
         self._environment.globals.update(
-            REPLACED=REPLACED, REPLACED_SENTENCE=REPLACED_SENTENCE, NEWER_REVISION=NEWER_REVISION
+            FAILED=FAILED, REPLACED=REPLACED, REPLACED_SENTENCE=REPLACED_SENTENCE, NEWER_REVISION=NEWER_REVISION
         )
         self._environment.filters.update(
             layer_state=lambda state: LAYER_STATES[state][0],
@@ -144,6 +157,11 @@ class Rendering:
             moment=_moment,
             instant=_instant,
             age=age,
+            relative=relative,
+            duration=duration,
+            phase_name=PHASES.get,
+            phase_tone=_phase_tone,
+            phase_weight=_phase_weight,
             state=_state,
             tone=_tone,
             short=_short,
@@ -157,7 +175,8 @@ class Rendering:
 
     def page(self, template: str, status: HTTPStatus = HTTPStatus.OK, **values: Any) -> Response[str]:
         """Return the page of a template."""
-        return Response(status, HTML, self._environment.get_template(template).render(**values))
+        shown = {"now": self._now(), **values}
+        return Response(status, HTML, self._environment.get_template(template).render(shown))
 
     def show(self, app: APIGatewayHttpResolver, template: str, *, notice: str = "", **values: Any) -> Response[str]:
         """Return a page for who asks: the guard of its route put them and the token of their forms into the context."""
@@ -234,6 +253,20 @@ def _state(state: State) -> str:
 
 def _tone(state: State) -> str:
     return STATES[state][1]
+
+
+def _phase_tone(phase: Phase) -> str:
+    """Return the colour of a phase: of the state that a deployment ended in, or how far it is."""
+    if phase.ended is not None:
+        return _tone(phase.ended)
+    if not phase.current:
+        return "past"
+    return "attention" if phase.kind is PhaseKind.REVIEW else "busy"
+
+
+def _phase_weight(phase: Phase) -> str:
+    """Return the width of a phase, ``g1`` to ``g9``: it doubles with the time, as reviews take days."""
+    return f"g{min(9, 1 + int(phase.took.total_seconds()).bit_length() // 2)}"
 
 
 def _short(sha: str) -> str:

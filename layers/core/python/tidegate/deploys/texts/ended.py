@@ -20,6 +20,7 @@ from tidegate.deploys.texts.presentation import (
     place,
     what_was_not,
 )
+from tidegate.plans.rules.engine_errors import first_error
 from tidegate.rules.errors import CommitLeftBranch
 from tidegate.texts.markdown import bounded, code, escaped, one_line
 from tidegate.vcs.rules.check_run import MAXIMUM_TITLE, Conclusion
@@ -77,7 +78,7 @@ def plan_failed(deployment: Deployment, _: View) -> Presentation:
         return _held_up(deployment)
     how, why = _LATE.get(deployment.error, ("failed", ""))
     return Presentation(
-        f"The plan {how}",
+        _headline(f"The plan {how}", deployment),
         (
             f"**The plan {how}.** {_why(deployment, why)} Nothing was applied.",
             f"{_below(deployment)}{_advice(deployment)}".rstrip(),
@@ -112,7 +113,7 @@ def apply_failed(deployment: Deployment, view: View) -> Presentation:
     if deployment.settings.run.cluster is not None:
         return _workflow_failed(deployment, view.workflow)
     return Presentation(
-        "The apply failed",
+        _headline("The apply failed", deployment),
         (
             (
                 f"**The apply failed.** {escaped(deployment.reason)} The engine reported the error and saved its "
@@ -298,6 +299,12 @@ def engine_fault(deployment: Deployment, _: View) -> Presentation:
 
 def _advice(deployment: Deployment) -> str:
     return advice_on(deployment, "this check")
+
+
+def _headline(title: str, deployment: Deployment) -> str:
+    """Return a title with the engine's first error, if it printed one."""
+    first = first_error(deployment.outcome.last_lines)
+    return one_line(f"{title}: {first}", MAXIMUM_TITLE) if first else title
 
 
 def _below(deployment: Deployment) -> str:

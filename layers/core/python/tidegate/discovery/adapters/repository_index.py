@@ -18,6 +18,7 @@ from tidegate.deploys.adapters.queues import queue_key
 from tidegate.deploys.rules.queue import QueueHead
 from tidegate.deploys.rules.summary import DeploymentSummary
 from tidegate.ports import HistoryPage, KnownRepository, RepositoryNames
+from tidegate.roots.rules.root import queue_id
 from tidegate.rules.errors import Conflict, NotFound
 from tidegate.rules.timestamp import timestamp_text
 
@@ -86,24 +87,32 @@ class DynamoRepositoryIndex:
     def after(self, history: str, deployment: DeploymentSummary) -> str:
         return cursor(history, deployment.request.at, deployment.id)
 
+    def newer(self, deployment: DeploymentSummary) -> DeploymentSummary | None:
+        queue = queue_id(deployment.repository, deployment.root.name)
+        start = _start("queue", queue, self.after(queue, deployment))
+        answer = self._query("history", "queue", queue, 1, ScanIndexForward=True, ExclusiveStartKey=to_item(start))
+        return next((unpack(DeploymentSummary, from_item(item)) for item in answer["Items"]), None)
+
     def _page(self, index: str, attribute: str, value: str, limit: int, after: str | None) -> HistoryPage:
         """Request one more than the page has, to know whether there is another page."""
         begin = {"ExclusiveStartKey": to_item(_start(attribute, value, after))} if after is not None else {}
+        answer = self._query(index, attribute, value, limit + 1, ScanIndexForward=False, **begin)
+        shown = [unpack(DeploymentSummary, from_item(item)) for item in answer["Items"][:limit]]
+        has_more = len(answer["Items"]) > limit or "LastEvaluatedKey" in answer
+        following = self.after(value, shown[-1]) if shown and has_more else None
+        return HistoryPage(tuple(shown), following)
+
+    def _query(self, index: str, attribute: str, value: str, limit: int, **how: Any) -> Any:
         with refusals_of(f"The deployments of {value}"):
-            answer = self._client.query(
+            return self._client.query(
                 TableName=self._table.name,
                 IndexName=index,
                 KeyConditionExpression="#of = :of",
                 ExpressionAttributeNames={"#of": attribute},
                 ExpressionAttributeValues=to_item({":of": value}),
-                ScanIndexForward=False,
-                Limit=limit + 1,
-                **begin,
+                Limit=limit,
+                **how,
             )
-        shown = [unpack(DeploymentSummary, from_item(item)) for item in answer["Items"][:limit]]
-        has_more = len(answer["Items"]) > limit or "LastEvaluatedKey" in answer
-        following = self.after(value, shown[-1]) if shown and has_more else None
-        return HistoryPage(tuple(shown), following)
 
 
 def _start(attribute: str, value: str, after: str) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Where the engine's errors are: file and line, from what it printed without colours.
+"""The engine's errors: the first one's title, and the file and line of each, from what it printed without colours.
 
 Its JSON has the same for ``validate`` and for plans, but the log is for people, and a job runs the engine once.
 """
@@ -39,6 +39,21 @@ def engine_errors(text: str, root: str) -> tuple[EngineError, ...]:
     or in ``.terraform``, is left out.
     """
     return tuple(dict.fromkeys(_found(text.splitlines(), root)))
+
+
+def first_error(text: str) -> str:
+    """Return the title of the first error in the engine's output, with its file and line if it names them.
+
+    Empty if there is none.
+    """
+    lines = text.splitlines()
+    start = next((at for at, line in enumerate(lines) if line.startswith(_ERROR)), None)
+    if start is None:
+        return ""
+    title = lines[start].removeprefix(_ERROR).strip()[:LONGEST_TITLE].rstrip(" .:")
+    end = next((at for at, line in enumerate(lines) if at > start and line.startswith((_ERROR, _OTHER))), len(lines))
+    found = next(filter(None, map(_LOCATION.fullmatch, lines[start + 1 : end])), None)
+    return f"{title} ({found[1]} line {found[2]})" if found and title else title
 
 
 def _found(lines: list[str], root: str) -> Iterator[EngineError]:

@@ -3,6 +3,16 @@
 // Keeps what is open, selected or typed, and scroll positions. Replaces nothing while a button or field has the focus.
 (() => {
   const main = document.getElementById("main");
+
+  // Times are told as seen from now: they go on also where nothing else of the page changes.
+  function tell(time) {
+    const minutes = Math.round((Date.parse(time.dateTime) - Date.now()) / 60000), past = Math.abs(minutes);
+    if (past >= 43200) return;
+    const words = past >= 1440 ? `${Math.floor(past / 1440)} d` : past >= 60 ? `${Math.floor(past / 60)} h` : `${past} min`;
+    time.textContent = !past ? "just now" : minutes > 0 ? `in ${words}` : `${words} ago`;
+  }
+  setInterval(() => document.querySelectorAll("time[data-relative]").forEach(tell), 60000);
+
   const seconds = Number(main.dataset.live || 0);
   if (!seconds) return;
   let shown = main.innerHTML; // Before other scripts change it.
