@@ -128,6 +128,8 @@ def _take_change(page: Page, url: str) -> None:
     page.get_by_role("link", name=re.compile("^Change ")).first.click()
     page.get_by_label("Diagram of the stacks").wait_for()
     page.screenshot(path=HERE / "change.png")
+    page.goto(f"{url}/repositories/{STAGES_REPOSITORY}")
+    page.screenshot(path=HERE / "repository.png")
     page.goto(url)
     page.screenshot(path=HERE / "inbox.png")
     page.goto(f"{url}/repositories")

@@ -17,11 +17,13 @@ from tests.builders import (
     any_plan,
     any_pull_request,
     any_pull_request_record,
+    deployment_in,
     sha,
 )
 from tests.instants import utc
 from tidegate.deploys.rules.job import JobKind
 from tidegate.deploys.rules.speculative_plan import LayerState
+from tidegate.deploys.rules.state import State
 from tidegate.plans.rules.plan import PlannedChanges
 from tidegate.policies.rules.policy import PolicyFinding, PolicySetStatus, PolicyVerdict, RuleChanges, Severity
 from tidegate.ports import KnownRepository, LogChunk
@@ -380,8 +382,19 @@ def test_a_merged_pull_request_leads_to_what_was_deployed(wires, pull, browser):
     assert f'href="/repositories/{REPOSITORY}/deployments"' in page.body
     assert 'href="/deployments/network-1"' in page.body
     assert 'href="/deployments/network-2"' in page.body
-    assert "app not queued yet" in page.text
+    assert "not queued yet app" in page.text
     assert "Conditions" not in page.text
+
+
+def test_a_merged_pull_request_tells_what_became_of_each_root(wires, pull, browser):
+    error = "Unsupported argument (main.tf line 2): terraform plan failed with exit code 1."
+    applied = wires.deployed(deployment_in(State.APPLIED))
+    failed = wires.deployed(deployment_in(State.PLAN_FAILED, 2, root=Root("app", "app"), reason=error))
+    deploys = (Applying("network", "prod", applied.id), Applying("app", "default", failed.id))
+    wires.pull_requests.save(replace(pull[0], closed_at=NOW, merged=True, deploys=deploys))
+    text = browser.get(f"/pulls/{REPOSITORY}/5").text
+    assert "Applied network prod 2 to add, 1 to destroy" in text
+    assert f"Plan failed {error} app default" in text
 
 
 def test_a_merged_pull_request_leads_to_the_deployments_of_the_commit_that_its_merge_made(wires, pull, browser):

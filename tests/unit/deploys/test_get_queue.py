@@ -19,7 +19,14 @@ from tests.builders import (
 )
 from tests.fakes.ports import changed, memory_ports
 from tidegate.check_runs.get_deployment import SHOWN_PLAN, describe_deployment
-from tidegate.deploys.queue.get_queue import SHOWN_WAITING, get_queue, get_roots, queue_glances, search_queues
+from tidegate.deploys.queue.get_queue import (
+    SHOWN_WAITING,
+    get_queue,
+    get_roots,
+    page_of_roots,
+    queue_glances,
+    search_queues,
+)
 from tidegate.deploys.rules.queue import Standing
 from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.root_query_of_deployments import parse_root_query
@@ -114,6 +121,19 @@ def test_the_roots_of_a_repository_tell_what_runs_and_what_ended_last(ports):
     app, network = get_roots(ports, REPOSITORY)
     assert (app.name, app.running, app.last) == ("app", None, None)
     assert (network.name, network.running.id, network.last.id) == ("network", running.id, last.id)
+
+
+def test_the_roots_of_a_repository_are_read_page_by_page(ports):
+    for number, name in enumerate("abcde"):
+        ports.queues.enqueue(any_deployment(number, root=any_root(name=name)))
+    pages, after = [], ""
+    while after is not None:
+        page = page_of_roots(ports, REPOSITORY, 2, after)
+        pages.append([view.name for view in page.roots])
+        after = page.next
+    assert pages == [["a", "b"], ["c", "d"], ["e"]]
+    assert page.total == 5
+    assert page_of_roots(ports, "acme/none", 2).roots == ()
 
 
 def test_many_repositories_are_looked_at_in_one_read_each_and_one_for_what_may_need_a_person(ports):

@@ -9,7 +9,7 @@ from tests.builders import amended, any_root, deployment_in
 from tidegate.changes.rules.waits import Waits
 from tidegate.deploys.rules.state import State
 from tidegate.deploys.rules.summary import summary_of
-from tidegate.web.grouping import grouped
+from tidegate.web.grouping import by_change, grouped
 
 
 def one_of(root, stack="default", change="c1", seconds=0, **fields):
@@ -53,3 +53,18 @@ def test_stacks_that_wait_for_each_other_are_shown_all_the_same():
 def test_what_is_alone_of_its_change_has_no_group():
     alone = one_of("a", change="c2"), one_of("b", change=""), one_of("c", change="")
     assert [(group.change, len(group.deployments)) for group in grouped(alone)] == [("", 1), ("", 2)]
+
+
+def test_a_history_has_one_row_for_each_change_with_the_state_that_needs_a_person_most():
+    failed = one_of("b", "dev", state=State.APPLY_FAILED)
+    first, alone, second = by_change([one_of("a", "prod"), one_of("m", change=""), failed, one_of("z", change="c2")])
+    assert (first.change, first.state, first.stacks) == ("c1", State.APPLY_FAILED, {"dev": 1, "prod": 1})
+    assert first.states == ((State.APPLY_FAILED, 1), (State.APPLIED, 1))
+    assert (alone.change, second.change) == ("", "c2")
+
+
+def test_a_change_that_older_deployments_may_belong_to_is_left_out_unless_it_is_the_only_one():
+    newest, oldest = one_of("a", change="c2"), one_of("a", change="c1")
+    assert [row.change for row in by_change([newest, oldest], is_cut=True)] == ["c2"]
+    assert [row.change for row in by_change([newest], is_cut=True)] == ["c2"]
+    assert by_change([]) == []

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import groupby
 
 from tidegate.deploys.queue.get_queue import RootView
+from tidegate.deploys.rules.overview import urgency
+from tidegate.deploys.rules.state import State
 from tidegate.deploys.rules.summary import DeploymentSummary
 from tidegate.rules.graphs import tiers
 
@@ -53,6 +56,41 @@ def _awaited(stack: str, deployments: Iterable[DeploymentSummary]) -> set[str]:
     return {name for one in deployments for name in (*one.change.waits.plan_after, *one.change.waits.apply_after)} - {
         stack
     }
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeRow:
+    """Deployments of one change, or one of none, newest first. ``state`` is the one that needs a person most."""
+
+    change: str
+    state: State
+    deployments: tuple[DeploymentSummary, ...]
+
+    @property
+    def stacks(self) -> dict[str, int]:
+        """How many deployments are in each stack, by the stack's name."""
+        return dict(sorted(Counter(one.stack for one in self.deployments).items()))
+
+    @property
+    def states(self) -> tuple[tuple[State, int], ...]:
+        """How many deployments are in each state, the most urgent first."""
+        counted = Counter(one.state for one in self.deployments)
+        return tuple(sorted(counted.items(), key=lambda each: urgency(each[0])))
+
+
+def by_change(deployments: Sequence[DeploymentSummary], *, is_cut: bool = False) -> list[ChangeRow]:
+    """Return a list, newest first, with one row for each change.
+
+    ``is_cut`` tells that older deployments follow: the last change of several is left out then, as it may lack some.
+    """
+    found: dict[str, list[DeploymentSummary]] = {}
+    for one in deployments:
+        found.setdefault(one.change.id or one.id, []).append(one)
+    if is_cut and len(found) > 1:
+        found.popitem()
+    return [
+        ChangeRow(its[0].change.id, min((one.state for one in its), key=urgency), tuple(its)) for its in found.values()
+    ]
 
 
 def is_resting(view: RootView, now: datetime) -> bool:

@@ -11,8 +11,9 @@ from urllib.parse import quote
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 
 from tidegate.check_runs.get_deployment import PlanText, describe_deployment
+from tidegate.config.rules.drift import DriftFinding, DriftState
 from tidegate.deploys.cancel_deployment import cancel_deployment
-from tidegate.deploys.queue.get_queue import FoundRoots, get_queue, queue_glances, search_queues
+from tidegate.deploys.queue.get_queue import FoundRoots, get_queue, page_of_roots, queue_glances, search_queues
 from tidegate.deploys.queue.unlock import unlock_queue
 from tidegate.deploys.rules import requirements_gate
 from tidegate.deploys.rules.cancelling import APPLY_WARNING
@@ -33,7 +34,7 @@ from tidegate.roots.rules.root import queue_id, root_name
 from tidegate.rules.permission import Permission
 from tidegate.web.authorization import Access, Authorization
 from tidegate.web.glance import GLANCED, glance
-from tidegate.web.grouping import is_resting
+from tidegate.web.grouping import by_change, is_resting
 from tidegate.web.live_log import live_log
 from tidegate.web.notices import deployment_notice, lock_notice
 from tidegate.web.offers import offers, unlocking
@@ -43,9 +44,12 @@ from tidegate.web.plan_view import PlanView
 from tidegate.web.readable import readable
 from tidegate.web.refusals import Hidden, ensure_done
 from tidegate.web.rendering import Rendering, address, is_over, see_other
+from tidegate.web.root_grid import root_grid
 from tidegate.web.shapes import Shapes
 from tidegate.web.static_files import static_file
 
+#: Roots on one page of a repository; deployments that are read for its history, and changes that this shows.
+ROOTS_LISTED, CHANGES_READ, CHANGES_LISTED = 100, 60, 12
 #: Deployments on one page of a list.
 LISTED = 30
 #: Rows of a plan on the page of a deployment, which is read again while something happens; all are a link away.
@@ -88,31 +92,36 @@ class Pages:
         )
 
     def _repository(self, app: APIGatewayHttpResolver) -> Response[str]:
-        repository, query = _access(app).repository, app.context["fields"].get("query", "").strip()
-        problem, found = "", FoundRoots([])
-        try:
-            found = search_queues(self._ports, repository, parse_root_query(query))
-        except InvalidTagQuery as error:
-            problem = str(error)
-        roots = found.roots
-        recent = self._ports.repository_index.of_repository(repository, 10)
-        now = self._ports.clock.now()
-        resting = [view for view in roots if is_resting(view, now)]
-        active = [view for view in roots if view not in resting]
+        repository, fields = _access(app).repository, app.context["fields"]
+        query, problem, found = fields.get("query", "").strip(), "", FoundRoots([])
+        total, following = 0, None
+        if query:
+            try:
+                found = search_queues(self._ports, repository, parse_root_query(query))
+            except InvalidTagQuery as error:
+                problem = str(error)
+        else:
+            page = page_of_roots(self._ports, repository, ROOTS_LISTED, fields.get("after", ""))
+            found, total, following = FoundRoots(list(page.roots), locks=page.locks), page.total, page.next
+        recent = self._ports.repository_index.of_repository(repository, CHANGES_READ)
+        drifted, now = self._drifted(repository), self._ports.clock.now()
         response = self.show(
             app,
             "repository.html",
-            notice=lock_notice(app.context["fields"].get("done", ""), locked=bool(found.locks.locks)),
+            notice=lock_notice(fields.get("done", ""), locked=bool(found.locks.locks)),
             repository=repository,
             query=query,
             hint=found.hint,
             locks=found.locks.locks,
             may_lock=_access(app).permission >= Permission.WRITE,
             problem=problem,
-            roots=roots,
-            active=active,
-            resting=resting,
-            recent=recent,
+            roots=found.roots,
+            total=total,
+            after=fields.get("after", ""),
+            following=following,
+            active=root_grid([view for view in found.roots if not is_resting(view, now)], drifted),
+            resting=root_grid([view for view in found.roots if is_resting(view, now)], drifted),
+            changes=by_change(recent.deployments, is_cut=recent.next is not None)[:CHANGES_LISTED],
             replaced=replaced_by(self._ports, recent.deployments),
             has_updates=bool(self._ports.config_updates.head(repository).version),
             has_clusters=bool(self._ports.clusters.clusters(repository)),
@@ -120,6 +129,11 @@ class Pages:
         if problem:
             response.status_code = HTTPStatus.BAD_REQUEST
         return response
+
+    def _drifted(self, repository: str) -> list[DriftFinding]:
+        """Return what drift detection last found to have drifted in a repository."""
+        records = self._ports.drifts.many([key for key in self._ports.drifts.listed() if key[0] == repository])
+        return [finding for record in records for finding in record.of(DriftState.DRIFTED)]
 
     def _deployments(self, app: APIGatewayHttpResolver) -> Response[str]:
         repository, fields = _access(app).repository, app.context["fields"]

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from aws_lambda_powertools.event_handler.openapi.params import Path, Query
 
+from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.speculative_plan import LayerState, SpeculativePlan
 from tidegate.policies.rules.policy import PolicyFinding, PolicyVerdict
 from tidegate.ports import Ports
@@ -22,6 +23,7 @@ from tidegate.pull_requests.get_pull_request import (
     search_pull_requests,
 )
 from tidegate.pull_requests.rules.query import parse_pull_request_query
+from tidegate.pull_requests.rules.record import PullRequestRecord
 from tidegate.pull_requests.rules.remarks import conflict
 from tidegate.pull_requests.rules.tally import tally
 from tidegate.roots.rules.query_words import InvalidTagQuery
@@ -41,6 +43,8 @@ _LONGEST_NUMBER = 15
 _WITHOUT_PLAN = (LayerState.FAILED, LayerState.REFUSED)
 #: Roots without a plan of which the page tells why; nobody reads more, and each has a check of its own.
 _FAILURES = 100
+#: Deployments of a merge, and of those before it, of which the page tells what became.
+_LISTED = 100
 
 
 class PullRequestPages:
@@ -120,25 +124,34 @@ class PullRequestPages:
             raise Hidden
         view = self._look(app, int(number))
         sets = refusing_sets(view)
-        spec = view.record.spec
+        spec, became = view.record.spec, self._became(view.record)
+        plans = [each.plan for each in view.layers if each.plan]
+        if not view.record.is_open:
+            plans = [each.planned.plan for each in became.values() if each.planned.plan]
         return self._rendering.show(
             app,
             "pull.html",
             one=view.record,
             spec=spec,
             layers=view.layers,
+            became=became,
             done=sum(layer.is_done for layer in view.layers),
             tally=tally(view.layers),
             conflict=conflict(view.layers),
             left=[each for each in view.layers if each.leaves_resources],
             failures=[each for each in view.layers if each.state in _WITHOUT_PLAN and not each.conflict][:_FAILURES],
-            plans=inline_plans(self._ports, [each.plan for each in view.layers if each.plan]),
+            plans=inline_plans(self._ports, plans),
             findings=list(_findings(view.layers)),
             sets=sets,
             let_pass={each.name for each in sets if not each.blocking},
             forge_url=self._shapes.pull_request_url(spec.repository, spec.number),
             commit_url=self._shapes.commit_url(spec.repository, spec.head_sha),
         )
+
+    def _became(self, record: PullRequestRecord) -> dict[str, Deployment]:
+        """Return the deployments of its merge, and those asked for before, by id."""
+        named = [*record.deploys[:_LISTED], *record.applies[:_LISTED]]
+        return dict(self._ports.deployments.many({each.deployment for each in named if each.deployment}))
 
 
 def _findings(

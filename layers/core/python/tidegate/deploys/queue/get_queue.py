@@ -75,6 +75,16 @@ class FoundRoots:
     locks: RepositoryLocks = field(default_factory=lambda: RepositoryLocks(""))
 
 
+@dataclass(frozen=True, slots=True)
+class RootsPage:
+    """Some roots of a repository, how many there are in all, and the last of these if more follow."""
+
+    roots: tuple[RootView, ...]
+    total: int
+    next: str | None
+    locks: RepositoryLocks
+
+
 def get_queue(ports: Ports, queue: str) -> QueueView:
     """Return one queue, empty if it was never used."""
     head, _ = ports.queues.read(queue)
@@ -90,6 +100,20 @@ def get_roots(ports: Ports, repository: str) -> list[RootView]:
     heads = ports.repository_index.roots(repository)
     known = ports.deployments.many({identifier for head in heads for identifier in _shown(head)})
     return [_view(head, known) for head in heads]
+
+
+def page_of_roots(ports: Ports, repository: str, limit: int, after: str = "") -> RootsPage:
+    """Return at most ``limit`` roots of a repository by name, those after the root ``after``.
+
+    This reads all heads, but deployments of the page's roots only.
+    """
+    heads = ports.repository_index.roots(repository)
+    rest = [head for head in heads if head.root_name > after]
+    shown = rest[:limit]
+    known = ports.deployments.many({identifier for head in shown for identifier in _shown(head)})
+    locks = ports.queues.locks(repository)
+    views = tuple(_under(_view(head, known), locks) for head in shown)
+    return RootsPage(views, len(heads), shown[-1].root_name if len(rest) > limit else None, locks)
 
 
 def search_queues(ports: Ports, repository: str, query: TagQuery) -> FoundRoots:

@@ -32,6 +32,11 @@ _URGENCY = (
 )
 
 
+def urgency(state: State) -> int:
+    """Return the rank of a state among those of a change: the lowest needs a person most."""
+    return _URGENCY.index(state)
+
+
 @dataclass(frozen=True, slots=True)
 class DependencyMember:
     """A deployment that another one of its change still waits for, before its plan or its apply."""
