@@ -7,6 +7,7 @@ from datetime import timedelta
 
 import pytest
 
+from tests.api.scenario import Client
 from tests.builders import NOW, any_job, any_root, deployment_in
 from tidegate.deploys.rules.state import State
 from tidegate.deploys.rules.timeline import Step
@@ -93,3 +94,31 @@ def test_times_are_told_as_seen_from_now_with_utc_beside(wires, browser):
     wires.clock.at = NOW + timedelta(hours=3, minutes=5)
     body = browser.get(f"/repositories/{one.repository}/deployments").body
     assert 'title="2026-03-02 08:00:01 UTC" data-relative>3 h ago<' in body
+
+
+def test_a_deployment_that_failed_is_run_again_with_its_button_where_it_says_why(wires, browser):
+    one = stepped(wires, State.PLAN_FAILED, (State.QUEUED, 0), (State.PLAN_FAILED, 9), reason=ERROR)
+    path = f"/deployments/{one.id}"
+    assert f'action="{path}/rerun"' in browser.get(path).body
+    answer = browser.post_form(f"{path}/rerun", csrf=browser.form_token())
+    assert answer.status == 303
+    request = wires.deliveries.get(answer.headers["location"].partition("request=")[2])
+    assert (request.event, request.fields["external_id"], request.fields["sender"]) == ("rerun", one.id, "reviewer")
+    page = browser.get(answer.headers["location"])
+    assert "The re-run is requested." in page.text
+    assert "data-live" in page.body
+    wires.deliveries.conclude(request.id, "network: enqueued")
+    assert "network: enqueued" in browser.get(answer.headers["location"]).text
+
+
+@pytest.mark.parametrize("state", [State.APPLIED, State.SUPERSEDED, State.PLANNING])
+def test_what_did_not_fail_has_no_button_to_run_it_again(wires, browser, state):
+    one = stepped(wires, state, (State.QUEUED, 0))
+    page = browser.get(f"/deployments/{one.id}?request=nonsense")
+    assert "/rerun" not in page.body
+    assert "requested." not in page.text
+
+
+def test_who_may_only_read_has_no_button_to_run_it_again(wires):
+    one = stepped(wires, State.PLAN_FAILED, (State.QUEUED, 0), reason=ERROR)
+    assert "/rerun" not in Client(wires).sign_in("reader").get(f"/deployments/{one.id}").body

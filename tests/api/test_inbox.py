@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.api.counted import STORES, Counted
 from tests.api.scenario import Client
 from tests.builders import NOW, REPOSITORY, amended, any_drift, any_lock, any_root, deployment_in
 from tidegate.config.rules.drift import DriftFinding, DriftState
@@ -16,18 +17,6 @@ from tidegate.deploys.rules.state import State
 from tidegate.ports import KnownRepository
 from tidegate.vcs.rules.headline import Headline
 
-STORES = (
-    "change_sets",
-    "clusters",
-    "config_updates",
-    "deployments",
-    "drifts",
-    "insights",
-    "pull_requests",
-    "queues",
-    "repository_index",
-    "sign_outs",
-)
 STATES = (State.AWAITING_REVIEW, State.BLOCKED, State.PLANNING, State.QUEUED, State.APPLIED)
 
 
@@ -108,23 +97,6 @@ def test_nobody_sees_what_they_may_not_read(wires):
 
 def test_an_inbox_without_anything_says_what_to_do(browser):
     assert "Merge a change to a root" in browser.get("/").text
-
-
-class Counted:
-    """Counts the calls of a store, each of which is one read or at most so many as its hundreds of items."""
-
-    def __init__(self, port, calls):
-        self._port, self._calls = port, calls
-
-    def __getattr__(self, name):
-        method = getattr(self._port, name)
-
-        def call(*given, **named):
-            many = len(given[0]) if name == "many" else 1
-            self._calls.append((name, max(1, -(-many // 100))))
-            return method(*given, **named)
-
-        return call
 
 
 @pytest.mark.parametrize("path", ["/", "/search?q=root", "/deployments", "/clusters", "/insights", "/environments"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tests.api.test_inbox import STORES, Counted
+from tests.api.counted import STORES, Counted
 from tests.builders import REPOSITORY, amended, any_deployed, any_drift, any_drift_finding, any_root, deployment_in
 from tidegate.deploys.rules.state import State
 

@@ -8,8 +8,9 @@ from datetime import datetime
 from tidegate.deploys.rules.cancelling import can_be_cancelled
 from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.gate import WAITING, can_be_retried
-from tidegate.deploys.rules.queue import QueueHead
-from tidegate.deploys.rules.requirements_gate import may_not_approve, waits
+from tidegate.deploys.rules.queue import QueueHead, status_of
+from tidegate.deploys.rules.requirements_gate import is_of_head, may_not_approve, waits
+from tidegate.deploys.rules.rerun import attempt_refusal, state_refusal
 from tidegate.deploys.rules.review import Answer, Followup, check_click, excluded, expires_at, needed_approvals
 from tidegate.deploys.rules.state import State
 from tidegate.deploys.rules.unapproved import asked_here
@@ -42,6 +43,7 @@ class Offers:
     review: ReviewOffer | None = None
     cancel: Decision = _NOT
     approve: Decision = _NOT
+    rerun: Decision = _NOT
 
 
 def offers(authorization: Authorization, access: Access, deployment: Deployment, head: QueueHead) -> Offers:
@@ -60,7 +62,16 @@ def offers(authorization: Authorization, access: Access, deployment: Deployment,
         _review(deployment, access.login) if is_reviewed else None,
         may(Action.REVIEW) if can_be_cancelled(deployment) else _NOT,
         _approval(deployment, access.login) if lacks else _NOT,
+        may(Action.APPLY) if _can_be_rerun(deployment, head) else _NOT,
     )
+
+
+def _can_be_rerun(deployment: Deployment, head: QueueHead) -> bool:
+    """Tell whether a deployment failed that is the last attempt of its root. A pull request's is not re-run."""
+    refusal = state_refusal(deployment, only_failed=True) or attempt_refusal(
+        deployment, status_of(head, deployment).attempted
+    )
+    return refusal is None and not is_of_head(deployment) and deployment.lineage.contained_by is None
 
 
 def unlocking(authorization: Authorization, access: Access, head: QueueHead) -> Decision:

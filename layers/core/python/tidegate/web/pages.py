@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from datetime import datetime
 from http import HTTPStatus
 from typing import Any
@@ -29,8 +30,10 @@ from tidegate.deploys.search_deployments import Found, search_deployments
 from tidegate.deploys.texts.advice import advice_on
 from tidegate.gates.get_change import awaited_by, replaced_by, replacement_of
 from tidegate.ports import HistoryPage, Ports
+from tidegate.requests.request_rerun import RERUN, request_rerun
 from tidegate.roots.rules.query_words import InvalidTagQuery
 from tidegate.roots.rules.root import queue_id, root_name
+from tidegate.rules.errors import NotFound
 from tidegate.rules.permission import Permission
 from tidegate.web.authorization import Access, Authorization
 from tidegate.web.glance import GLANCED, glance
@@ -74,6 +77,7 @@ class Pages:
         app.post("/queue/unlock", **hidden)(lambda: self._unlock(app))
         app.get("/deployments/<id>", **hidden)(lambda **_: self._deployment(app))
         app.post("/deployments/<id>/cancel", **hidden)(lambda **_: self._cancel(app))
+        app.post("/deployments/<id>/rerun", **hidden)(lambda **_: self._rerun(app))
 
     def show(self, app: APIGatewayHttpResolver, template: str, **values: Any) -> Response[str]:
         """Return a page for the person who asks."""
@@ -205,10 +209,12 @@ class Pages:
         access = _access(app)
         deployment = _of(access)
         view = describe_deployment(self._ports, deployment)
+        told, is_asked = self._asked_again(deployment, app.context["fields"].get("request", ""))
         return self.show(
             app,
             "deployment.html",
-            notice=deployment_notice(deployment, app.context["fields"].get("done", ""), access.login),
+            notice=told or deployment_notice(deployment, app.context["fields"].get("done", ""), access.login),
+            is_asked=is_asked,
             one=deployment,
             view=view,
             jobs=[self._shapes.job_link(job) for job in view.jobs],
@@ -256,6 +262,21 @@ class Pages:
         decision = cancel_deployment(self._ports, identifier, access.login, self._ports.clock.now(), is_apply=is_apply)
         ensure_done(decision)
         return see_other(address(f"/deployments/{quote(identifier)}", done="cancelled"))
+
+    def _rerun(self, app: APIGatewayHttpResolver) -> Response[str]:
+        access = _access(app)
+        identifier = _of(access).id
+        request = request_rerun(self._ports, identifier, access.login)
+        return see_other(address(f"/deployments/{quote(identifier)}", request=request))
+
+    def _asked_again(self, deployment: Deployment, request: str) -> tuple[str, bool]:
+        """Return what became of a request to run a deployment again, and whether it is still being worked on."""
+        with suppress(NotFound):
+            asked = self._ports.deliveries.get(request)
+            if asked.event == RERUN and asked.fields.get("external_id") == deployment.id:
+                outcome = self._ports.deliveries.outcome(request)
+                return (outcome.text, False) if outcome else ("The re-run is requested.", True)
+        return "", False
 
 
 def _until(deployment: Deployment) -> datetime | None:

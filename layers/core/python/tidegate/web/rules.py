@@ -189,6 +189,7 @@ RULES: Mapping[str, Rule] = {
     "POST /deployments/<id>/review": _REVIEW,
     "POST /deployments/<id>/gate": _GATE,
     "POST /deployments/<id>/cancel": _REVIEW,
+    "POST /deployments/<id>/rerun": _RERUN,
     "GET /changes/<id>": Rule(Right.READ, About.CHANGE),
     "POST /changes/<id>/stop": _STOP,
     "POST /changes/<id>/review": Rule(Right.READ, About.CHANGE),
