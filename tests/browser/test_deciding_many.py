@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from tests.api.plans import planned
@@ -86,3 +87,11 @@ def test_the_page_fits_its_screen(visit, change, width):
     page = visit("/changes/c-1", viewport={"width": width, "height": 800})
     expect(page.get_by_role("button", name="Approve the selected")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_the_second_question_has_no_violation_of_accessibility(visit, change):
+    page = visit("/changes/c-1")
+    page.get_by_label("Select root-3 in prod").check()
+    page.get_by_role("button", name="Approve the selected").click()
+    expect(page.get_by_role("heading", name="Approve what is destroyed?")).to_be_visible()
+    assert Axe().run(page, options={"runOnly": ["wcag2a", "wcag2aa", "wcag22aa"]}).response["violations"] == []
