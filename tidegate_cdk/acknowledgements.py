@@ -187,7 +187,12 @@ def _clusters(tidegate: Tidegate) -> None:
     for role, name in called:
         versions = f"AwsSolutions-IAM5[Resource::{_arn_of(tidegate.functions[name])}:*]"
         _say(role, versions, "Versions of one function: each execution calls the version of its own definition.")
-    children = [(error.role, task.name), (workflows.role, task.name), (workflows.role, error.name)]
+    children = [
+        (task.role, tidegate.terraform.name),
+        (error.role, task.name),
+        (workflows.role, task.name),
+        (workflows.role, error.name),
+    ]
     for role, name in children:
         _say(
             role, f"AwsSolutions-IAM5[Resource::{states}:execution:{name}:*]", "Executions of one machine, by any name."

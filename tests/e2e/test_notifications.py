@@ -22,7 +22,7 @@ TOLD = """
 version: 1
 notifications:
   - destinations: [hooks, deploys, office, owners]
-    on: [review-waits, applied, failed]
+    events: [review-waits, applied, failed]
 """
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from hypothesis import given
@@ -10,7 +11,8 @@ from hypothesis import strategies as st
 
 from tests.builders import amended, any_plan, any_root, deployment_in
 from tidegate.changes.rules.waits import Waits
-from tidegate.deploys.rules.overview import awaited, by_stack, needed, overview
+from tidegate.deploys.rules.overview import awaited, by_stack, naming, needed, overview
+from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.state import State
 
 
@@ -172,3 +174,8 @@ def test_what_was_rejected_is_part_of_what_a_change_tells():
     stacks = overview([member("dev", state=State.REJECTED), member("dev", "b", state=State.APPLIED)])
     assert [one.id for one in needed(stacks).rejected] == ["dev-network"]
     assert (stacks[0].given_up, stacks[0].failed, stacks[0].done) == (1, 0, 1)
+
+
+def test_a_change_keeps_the_name_of_its_first_deployments_when_one_is_run_again():
+    again = amended(DEV, id="dev-again", trigger=Trigger.RERUN, at=DEV.request.at - timedelta(days=1))
+    assert naming([again, STAGING, PROD]) is naming([STAGING, PROD])

@@ -14,16 +14,16 @@ from tidegate.config.resolution import configure
 from tidegate.notifications.rules.subscription import NotificationKind, Subscription
 from tidegate.rules.errors import InvalidConfiguration
 
-TOLD = "notifications: [{destinations: [deploys], on: [failed, drift], tag_query: prod, digest: 5m, plan: true}]\n"
+TOLD = "notifications: [{destinations: [deploys], events: [failed, drift], tag_query: prod, digest: 5m, plan: true}]\n"
 
 
 def test_a_file_says_who_is_told_of_what():
     [one] = load(TOLD).notifications
     kinds = (NotificationKind.FAILED, NotificationKind.DRIFT)
     assert one == Subscription(("deploys",), kinds, "prod", 300, plan=True)
-    [other] = load("notifications: [{destinations: [a, b], on: [applied]}]\n").notifications
+    [other] = load("notifications: [{destinations: [a, b], events: [applied]}]\n").notifications
     assert (other.query, other.digest, other.plan) == ("", 60, False)
-    [off] = load("notifications: [{destinations: [a], on: [applied], digest: off}]\n").notifications
+    [off] = load("notifications: [{destinations: [a], events: [applied], digest: off}]\n").notifications
     assert off.digest == 0
     assert load("notifications: []\n").notifications == ()
 
@@ -31,15 +31,15 @@ def test_a_file_says_who_is_told_of_what():
 @pytest.mark.parametrize(
     ("section", "problem"),
     [
-        ("{on: [applied]}", "destinations"),
-        ("{destinations: [a]}", "on"),
-        ("{destinations: [], on: [applied]}", "at least 1"),
-        ("{destinations: [a], on: [aplied]}", "applied"),
-        ("{destinations: [a], on: applied}", "list"),
-        ("{destinations: [a], on: [applied], digest: 16m}", "too long"),
-        ("{destinations: [a], on: [applied], digest: soon}", "not a duration"),
-        ("{destinations: [a], on: [applied], tag_query: 'branch:release'}", "branch tag"),
-        ("{destinations: [a], on: [applied], url: 'https://example.com'}", "url"),
+        ("{events: [applied]}", "destinations"),
+        ("{destinations: [a]}", "events"),
+        ("{destinations: [], events: [applied]}", "at least 1"),
+        ("{destinations: [a], events: [aplied]}", "applied"),
+        ("{destinations: [a], events: applied}", "list"),
+        ("{destinations: [a], events: [applied], digest: 16m}", "too long"),
+        ("{destinations: [a], events: [applied], digest: soon}", "not a duration"),
+        ("{destinations: [a], events: [applied], tag_query: 'branch:release'}", "branch tag"),
+        ("{destinations: [a], events: [applied], url: 'https://example.com'}", "url"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(section, problem):
@@ -55,7 +55,7 @@ def warnings(text, *declared):
 
 
 def test_a_destination_that_the_installation_does_not_declare_is_a_warning_and_no_reason_to_stop_deploys():
-    text = "version: 1\nnotifications:\n  - {destinations: [owners, deploy], on: [failed]}\n"
+    text = "version: 1\nnotifications:\n  - {destinations: [owners, deploy], events: [failed]}\n"
     [warning] = warnings(text, "deploys", "owners")
     assert warning.startswith("tidegate.yaml:3: ")
     assert "'deploy'" in warning

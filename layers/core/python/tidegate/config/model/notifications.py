@@ -36,7 +36,7 @@ class NotificationSection(Section):
             "[notifications](notifications.md#declare-destinations).",
         ),
     ]
-    on: Annotated[
+    events: Annotated[
         tuple[NotificationKind, ...],
         BeforeValidator(as_list, json_schema_input_type=list[str]),
         Field(min_length=1, max_length=20, description="What they are told of."),
@@ -59,4 +59,4 @@ class NotificationSection(Section):
     def declared(self, line: int) -> Subscription:
         """Return the subscription and its line."""
         seconds = 0 if self.digest == "off" else int(length(self.digest).total_seconds())
-        return Subscription(self.destinations, self.on, self.tag_query.text, seconds, self.plan, line)
+        return Subscription(self.destinations, self.events, self.tag_query.text, seconds, self.plan, line)

@@ -27,14 +27,14 @@ class NotificationKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """Tells ``destinations`` of the kinds in ``on``, for roots that match a tag ``query``.
+    """Tells ``destinations`` of the kinds in ``events``, for roots that match a tag ``query``.
 
     ``digest`` are the seconds within which messages about one change become one; 0 sends each. ``plan``: with the
     beginning of the plan's text.
     """
 
     destinations: tuple[str, ...]
-    on: tuple[NotificationKind, ...]
+    events: tuple[NotificationKind, ...]
     query: str = ""
     digest: int = DIGEST_SECONDS
     plan: bool = False
@@ -58,7 +58,7 @@ class Subscriptions:
         chosen: dict[str, Subscription] = {}
         for each in self.listed:
             query = parse_tag_query(each.query)
-            if kind in each.on and (not roots or any(query.matches(root) for root in roots)):
+            if kind in each.events and (not roots or any(query.matches(root) for root in roots)):
                 for name in each.destinations:
                     chosen.setdefault(name, replace(each, destinations=(name,)))
         return tuple(chosen.values())
