@@ -141,9 +141,10 @@ def _review(
     check_timeout(timeout, wait=wait)
     console = screen.console(stderr=said.json)
     with open_client(url, person) as client:
-        texts = [each.id for each in _of_change(client, chosen, said, console)] if chosen.change else chosen.texts
+        listed = {each.id: each for each in _of_change(client, chosen, said, console)} if chosen.change else {}
+        texts = list(listed) or chosen.texts
         alone = not texts[1:] and not chosen.change
-        told = {text: _decided(client, text, said, console, alone=alone) for text in texts}
+        told = {text: _decided(client, text, listed.get(text), said, console, alone=alone) for text in texts}
         decided = [each.deployment for each in told.values() if not isinstance(each, Problem)]
         after: Sequence[DeploymentBrief] = decided
         if wait and after:
@@ -202,12 +203,20 @@ def _ask(question: str, said: _Said) -> None:
         raise Refused("Nothing was decided.")
 
 
-def _decided(client: ApiClient, text: str, said: _Said, console: Console, *, alone: bool) -> Decided | Problem:
-    """Decide about one deployment, and tell the result. Return the problem if it is refused, or raise it if alone."""
+def _decided(
+    client: ApiClient, text: str, listed: DeploymentBrief | None, said: _Said, console: Console, *, alone: bool
+) -> Decided | Problem:
+    """Decide about one deployment, as it was ``listed`` if it was. Tell the result.
+
+    Return the problem if it is refused, or raise it if alone.
+    """
     from tidegate_cli import lookup, presenter, screen
 
     try:
         found = lookup.find_deployment(client, text, _WAITS if said.decision in {"approve", "reject"} else ())
+        # Its review was asked for anew, for another plan, or somebody else approved it.
+        if listed and found.state == "awaiting_review" and found.changed_at != listed.changed_at:
+            raise Refused("It changed after it was listed, so nothing was decided about it. Run the command again.")
         done = _answered(client, found, said)
     except Problem as problem:
         if alone:

@@ -10,6 +10,7 @@ from tests.cli.changes import CHANGE, member, stack
 from tests.cli.conftest import brief, details, refused
 
 FIRST, SECOND = "orders-0123456-0a1b2c3d4e5f", "users-0123456-0a1b2c3d4e5f"
+LATER = "2026-03-02T09:05:00.000000+00:00"
 
 
 def reviews(api, deployment):
@@ -63,6 +64,14 @@ def test_what_waits_in_a_stack_of_a_change_is_listed_and_decided_after_a_yes(cha
     assert result.exit_code == 0, result.output
     assert (len(reviews(change, "dev-network")), reviews(change, "prod-network")) == (1, [])
     assert tidegate("approve", "--change", "c-1", "--stack", "live", "--yes").exit_code == 0
+    assert len(reviews(change, "prod-network")) == 1
+
+
+def test_a_plan_that_was_made_after_the_list_was_shown_is_not_approved(change, tidegate):
+    waits(change, "dev-network", plan_digest="cd" * 32, changed_at=LATER)
+    result = tidegate("approve", "--change", "c-1", typed="y\n")
+    assert (result.exit_code, reviews(change, "dev-network")) == (1, [])
+    assert "dev-network: It changed after it was listed" in result.stdout
     assert len(reviews(change, "prod-network")) == 1
 
 

@@ -273,6 +273,19 @@ def test_known_secrets_are_replaced_in_names_and_values() -> None:
     assert shown[0].after == Shown(Known.PLAIN, '"my (masked)"')
 
 
+@pytest.mark.parametrize("around", ["{}", '{{"a": [{}, 1]}}'])
+def test_a_secret_that_is_a_document_is_not_taken_apart(around: str) -> None:
+    secret = '{"password": "hunter2"}'
+    change = {"before": {"copy": '{"password": "old"}'}, "after": {"copy": around.format(secret)}}
+    shown = list(
+        attribute_lines(
+            change, lambda told: told.replace(secret, "(masked)").replace(json.dumps(secret)[1:-1], "(masked)")
+        )
+    )
+    assert "hunter2" not in repr(shown)
+    assert "(masked)" in repr(shown)
+
+
 def test_long_values_and_many_lines_are_cut() -> None:
     (line,) = attribute_lines({"after": {"a": "x" * (LONGEST_VALUE + 8)}}, same)
     assert line.after.text.endswith("x… (10 more characters)")

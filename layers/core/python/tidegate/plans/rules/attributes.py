@@ -166,7 +166,7 @@ class _Lines:
             shown = _ABSENT if sign == "+" else _SENSITIVE, _ABSENT if sign == "-" else _SENSITIVE
             yield AttributeLine(depth, sign, self._mask(name), *shown, self._forces(path, whole=True))
             return
-        note, (before, after) = _documents(before, after)
+        note, (before, after) = _documents(before, after, self._mask)
         if before == after:
             yield AttributeLine(depth, sign, self._mask(name), _ABSENT, _ABSENT, note="only its spaces change")
         elif _are(dict, before, after) or _are(list, before, after):
@@ -261,21 +261,25 @@ def _key(value: Any) -> str:
     return json.dumps(value, sort_keys=True, default=lambda each: [type(each).__name__, getattr(each, "value", "")])
 
 
-def _documents(before: Any, after: Any) -> tuple[str, tuple[Any, Any]]:
+def _documents(before: Any, after: Any, mask: Callable[[str], str]) -> tuple[str, tuple[Any, Any]]:
     """Return both values, parsed if all of them are JSON documents (policies and the like), and a note that says so."""
-    parsed = _document(before), _document(after)
+    parsed = _document(before, mask), _document(after, mask)
     if all(each is not None for each in parsed) and any(isinstance(each, dict | list) for each in parsed):
         return "JSON", parsed
     return "", (before, after)
 
 
-def _document(value: Any) -> Any:
-    """Return the object or list that a text is as JSON; None for another value, no value as it is."""
+def _document(value: Any, mask: Callable[[str], str]) -> Any:
+    """Return the object or list that a text is as JSON; None for another value, no value as it is.
+
+    A document that is a known secret as a whole is none once it is masked: its members alone would not be recognized.
+    """
     if _is_nothing(value):
         return _NOTHING
     if not isinstance(value, str) or not value.lstrip().startswith(("{", "[")) or len(value) > _LONGEST_DOCUMENT:
         return None
     try:
+        json.loads(mask(value), parse_int=str)
         return _tree(json.loads(value, parse_int=str, parse_float=str), None, None)
     except (ValueError, RecursionError):
         return None
