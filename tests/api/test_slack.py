@@ -82,6 +82,16 @@ def test_a_person_ends_the_link_on_the_same_page(wires, slack, browser):
     assert wires.slack_accounts.link(USER).login == ""
 
 
+def test_the_log_tells_which_user_of_slack_was_linked_to_whom_and_pressed(wires, slack, browser, caplog):
+    slack.press()
+    form = {"csrf": browser.form_token(slack.link), "code": slack.link.partition("=")[2]}
+    browser.post_form("/account/slack", **form, action="link")
+    slack.press()
+    told = [(each.message, vars(each).get("login")) for each in caplog.records if vars(each).get("slack_user")]
+    assert told == [("pressed", None), ("linked", "reviewer"), ("pressed", None)]
+    assert {vars(each).get("slack_user") for each in caplog.records} == {None, "slack/T0TEAM/U0USER"}
+
+
 def test_an_expired_or_forged_code_links_nobody(wires, slack, browser):
     slack.press()
     wires.now += 601

@@ -10,7 +10,7 @@ from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 
 from tidegate.notifications.answer_press import answer_press
 from tidegate.notifications.link_slack import link_slack
-from tidegate.notifications.rules.slack_account import InvalidSlackCode, SlackCode
+from tidegate.notifications.rules.slack_account import InvalidSlackCode, SlackCode, SlackUser
 from tidegate.notifications.rules.slack_press import SlackRequest, press_of, signer
 from tidegate.ports import Ports
 from tidegate.telemetry import logger
@@ -40,7 +40,8 @@ class SlackPages:
         if by is None:
             raise InvalidSlackSignature
         press = press_of(by, parse_qs(body).get("payload", [""])[0])
-        logger.info("pressed", extra={"outcome": answer_press(ports, press) if press else "Nothing to decide."})
+        outcome = answer_press(ports, press) if press else "Nothing to decide."
+        logger.info("pressed", extra={"outcome": outcome, "slack_user": _named(press.user) if press else ""})
         return Response(HTTPStatus.OK, body="")
 
     def _account(self, app: APIGatewayHttpResolver) -> Response[str]:
@@ -53,8 +54,9 @@ class SlackPages:
 
     def _link(self, app: APIGatewayHttpResolver) -> Response[str]:
         fields, login = app.context["fields"], app.context["access"].login
-        unlinks = fields.get("action") == "unlink"
-        link_slack(self._ports, self._code(fields.get("code", "")), "" if unlinks else login)
+        unlinks, code = fields.get("action") == "unlink", self._code(fields.get("code", ""))
+        link_slack(self._ports, code, "" if unlinks else login)
+        logger.info("unlinked" if unlinks else "linked", extra={"slack_user": _named(code.user), "login": login})
         return see_other(address("/account/slack", done="unlinked" if unlinks else "linked"))
 
     def _code(self, given: str) -> SlackCode:
@@ -62,3 +64,7 @@ class SlackPages:
         if code is None:
             raise InvalidSlackCode
         return code
+
+
+def _named(user: SlackUser) -> str:
+    return f"{user.app}/{user.team}/{user.id}"
