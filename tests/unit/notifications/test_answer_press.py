@@ -14,7 +14,7 @@ from tidegate.deploys.rules.review_rule import ReviewRule
 from tidegate.deploys.rules.state import State
 from tidegate.notifications.answer_press import answer_press
 from tidegate.notifications.link_slack import link_slack
-from tidegate.notifications.rules.slack_account import InvalidSlackCode, SlackCode
+from tidegate.notifications.rules.slack_account import LINK_SECONDS, InvalidSlackCode, SlackCode
 from tidegate.notifications.rules.slack_press import press_of
 from tidegate.rules.access import Access
 from tidegate.rules.errors import ForgeUnavailable
@@ -74,6 +74,15 @@ def test_a_linked_user_decides_and_the_message_says_so_without_its_buttons(actio
     assert told["replace_original"]
     assert [block["type"] for block in told["blocks"]] == ["context"]
     assert outcome in json.dumps(told)
+
+
+def test_a_link_of_three_months_ago_is_asked_for_anew():
+    channel = Channel()
+    link_slack(channel.ports, replace(CODE, ends=CODE.ends - LINK_SECONDS - 60), "reviewer")
+    _, told = channel.press()
+    assert "/account/slack?code=" in told["text"]
+    assert channel.now.state is State.AWAITING_REVIEW
+    assert channel.linked().press()[0] == "reviewer approved the plan."
 
 
 def test_a_press_that_arrives_again_decides_nothing_more():

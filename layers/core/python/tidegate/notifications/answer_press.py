@@ -9,6 +9,7 @@ from tidegate.deploys.authorize import may_act
 from tidegate.deploys.reviews.decide_review import decide_review
 from tidegate.deploys.rules.state import State
 from tidegate.notifications.rules.outgoing import NotDelivered
+from tidegate.notifications.rules.slack_account import acts_as
 from tidegate.notifications.rules.slack_press import Press, without_buttons
 from tidegate.notifications.texts.slack import decided_message, link_reply, reply
 from tidegate.ports import Ports
@@ -24,12 +25,12 @@ def answer_press(ports: Ports, press: Press) -> str:
 
     Raise CloudUnavailable if the link of the user cannot be read. Every other refusal is a reply in Slack.
     """
-    link = ports.slack_accounts.link(press.user)
-    if link is None or not link.login:
+    login = acts_as(ports.slack_accounts.link(press.user), ports.seconds())
+    if not login:
         code = ports.sessions.slack_code(press.user, press.name)
         _reply(ports, press, link_reply(f"{ports.web_url}/account/slack?{urlencode({'code': code})}"))
         return "The user is not linked to an account."
-    decision = _decide(ports, press, link.login)
+    decision = _decide(ports, press, login)
     _reply(ports, press, _said(ports, press, decision))
     return decision.reason
 

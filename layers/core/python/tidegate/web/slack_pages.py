@@ -10,7 +10,7 @@ from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 
 from tidegate.notifications.answer_press import answer_press
 from tidegate.notifications.link_slack import link_slack
-from tidegate.notifications.rules.slack_account import InvalidSlackCode, SlackCode, SlackUser
+from tidegate.notifications.rules.slack_account import InvalidSlackCode, SlackCode, SlackUser, acts_as
 from tidegate.notifications.rules.slack_press import SlackRequest, press_of, signer
 from tidegate.ports import Ports
 from tidegate.telemetry import logger
@@ -48,8 +48,7 @@ class SlackPages:
         fields = app.context["fields"]
         given, done = fields.get("code", ""), fields.get("done", "")
         code = self._code(given) if given else None
-        link = self._ports.slack_accounts.link(code.user) if code else None
-        linked = link.login if link else ""
+        linked = acts_as(self._ports.slack_accounts.link(code.user), self._ports.seconds()) if code else ""
         return self._rendering.show(app, "slack.html", code=code, given=given, linked=linked, done=done)
 
     def _link(self, app: APIGatewayHttpResolver) -> Response[str]:

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 from tidegate.rules.errors import TidegateError
 
+#: How long a link holds: who was talked into one, or forgot it, is not acted for forever.
+LINK_SECONDS = 90 * 24 * 3600
+
 
 @dataclass(frozen=True, slots=True)
 class SlackUser:
@@ -35,6 +38,11 @@ class SlackLink:
     user: SlackUser
     login: str
     ends: int
+
+
+def acts_as(link: SlackLink | None, now: float) -> str:
+    """Return the account that a user of Slack acts as at ``now`` (seconds since 1970); empty for nobody."""
+    return link.login if link is not None and now < link.ends + LINK_SECONDS else ""
 
 
 class InvalidSlackCode(TidegateError):
