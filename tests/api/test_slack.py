@@ -71,15 +71,19 @@ def test_a_link_needs_somebody_who_signs_in_and_confirms_it(wires, slack, browse
     assert wires.slack_accounts.link(USER) is None
 
 
-def test_a_person_ends_the_link_on_the_same_page(wires, slack, browser):
-    for action in ("link", "unlink"):
-        slack.press("open") if wires.slack_accounts.link(USER) else slack.press()
-        code = wires.sessions.slack_code(USER, "")
-        page = browser.get(f"/account/slack?code={code}")
-        assert action.capitalize() in page.text
-        browser.post_form("/account/slack", csrf=browser.form_token(), code=code, action=action)
-        wires.now += 1
-    assert wires.slack_accounts.link(USER).login == ""
+def test_a_person_sees_who_decides_as_them_and_ends_that(wires, slack, browser):
+    slack.press()
+    form = {"csrf": browser.form_token(slack.link), "code": slack.link.partition("=")[2]}
+    browser.post_form("/account/slack", **form, action="link")
+    assert USER.id in browser.get("/account/slack").text
+    user = {"app": USER.app, "team": USER.team, "user": USER.id}
+    done = browser.post_form("/account/slack", csrf=form["csrf"], **user, action="unlink")
+    page = browser.get(done.headers["location"]).text
+    assert "no longer linked" in page
+    assert USER.id not in page
+    slack.press()
+    assert "Link it" in slack.reply["text"]
+    assert browser.post_form("/account/slack", **form, action="link").status == 400
 
 
 def test_the_log_tells_which_user_of_slack_was_linked_to_whom_and_pressed(wires, slack, browser, caplog):

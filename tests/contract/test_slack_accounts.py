@@ -37,3 +37,13 @@ def test_a_link_is_of_one_user_of_one_app_and_a_code_counts_once(accounts):
     later = replace(LINK, login="", ends=1001)
     accounts.keep(later)
     assert accounts.link(USER) == later
+
+
+def test_an_account_knows_who_acts_as_it_now(accounts):
+    other = replace(LINK, user=replace(USER, team="OTHER"))
+    for link in (LINK, other, replace(LINK, user=replace(USER, id="OTHER"), login="somebody")):
+        accounts.keep(link)
+    assert set(accounts.links_of("Reviewer")) == {LINK, other}
+    accounts.keep(replace(LINK, login="somebody", ends=1001))
+    accounts.keep(replace(other, login="", ends=1001))
+    assert accounts.links_of("reviewer") == []

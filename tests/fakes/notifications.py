@@ -98,6 +98,9 @@ class MemorySlackAccounts:
     def link(self, user: SlackUser) -> SlackLink | None:
         return self._links.get(user)
 
+    def links_of(self, login: str) -> Sequence[SlackLink]:
+        return [each for each in self._links.values() if each.login.casefold() == login.casefold()]
+
     def keep(self, link: SlackLink) -> None:
         known = self.link(link.user)
         if known and known.ends >= link.ends:

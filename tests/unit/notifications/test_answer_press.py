@@ -13,7 +13,7 @@ from tests.unit.notifications.presses import USER, payload
 from tidegate.deploys.rules.review_rule import ReviewRule
 from tidegate.deploys.rules.state import State
 from tidegate.notifications.answer_press import answer_press
-from tidegate.notifications.link_slack import link_slack
+from tidegate.notifications.link_slack import link_slack, unlink_slack
 from tidegate.notifications.rules.slack_account import LINK_SECONDS, InvalidSlackCode, SlackCode
 from tidegate.notifications.rules.slack_press import press_of
 from tidegate.rules.access import Access
@@ -83,6 +83,17 @@ def test_a_link_of_three_months_ago_is_asked_for_anew():
     assert "/account/slack?code=" in told["text"]
     assert channel.now.state is State.AWAITING_REVIEW
     assert channel.linked().press()[0] == "reviewer approved the plan."
+
+
+def test_only_the_account_ends_a_link_to_it_and_a_used_code_stays_used():
+    channel = Channel().linked()
+    assert not unlink_slack(channel.ports, USER, "somebody")
+    assert not unlink_slack(channel.ports, replace(USER, team="T0OTHER"), "reviewer")
+    assert channel.ports.slack_accounts.link(USER).login == "reviewer"
+    assert unlink_slack(channel.ports, USER, "Reviewer")
+    assert "/account/slack?code=" in channel.press()[1]["text"]
+    with pytest.raises(InvalidSlackCode):
+        channel.linked()
 
 
 def test_a_press_that_arrives_again_decides_nothing_more():

@@ -65,5 +65,8 @@ class SlackAccounts(Protocol):
     def link(self, user: SlackUser) -> SlackLink | None:
         """Return the newest link of a user."""
 
+    def links_of(self, login: str) -> Sequence[SlackLink]:
+        """Return the newest links of users of Slack, of those that act as this account."""
+
     def keep(self, link: SlackLink) -> None:
         """Replace the link of its user. Raise Conflict if that has come by this code, or by a later one."""

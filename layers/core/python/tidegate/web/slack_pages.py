@@ -9,7 +9,7 @@ from urllib.parse import parse_qs
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 
 from tidegate.notifications.answer_press import answer_press
-from tidegate.notifications.link_slack import link_slack
+from tidegate.notifications.link_slack import link_slack, unlink_slack
 from tidegate.notifications.rules.slack_account import InvalidSlackCode, SlackCode, SlackUser, acts_as
 from tidegate.notifications.rules.slack_press import SlackRequest, press_of, signer
 from tidegate.ports import Ports
@@ -48,15 +48,22 @@ class SlackPages:
         fields = app.context["fields"]
         given, done = fields.get("code", ""), fields.get("done", "")
         code = self._code(given) if given else None
-        linked = acts_as(self._ports.slack_accounts.link(code.user), self._ports.seconds()) if code else ""
-        return self._rendering.show(app, "slack.html", code=code, given=given, linked=linked, done=done)
+        accounts, now = self._ports.slack_accounts, self._ports.seconds()
+        linked = acts_as(accounts.link(code.user), now) if code else ""
+        links = [each for each in accounts.links_of(app.context["access"].login) if acts_as(each, now)]
+        return self._rendering.show(app, "slack.html", code=code, given=given, linked=linked, links=links, done=done)
 
     def _link(self, app: APIGatewayHttpResolver) -> Response[str]:
         fields, login = app.context["fields"], app.context["access"].login
-        unlinks, code = fields.get("action") == "unlink", self._code(fields.get("code", ""))
-        link_slack(self._ports, code, "" if unlinks else login)
-        logger.info("unlinked" if unlinks else "linked", extra={"slack_user": _named(code.user), "login": login})
-        return see_other(address("/account/slack", done="unlinked" if unlinks else "linked"))
+        if fields.get("action") == "unlink":
+            user = SlackUser(*(fields.get(name, "") for name in ("app", "team", "user")))
+            if unlink_slack(self._ports, user, login):
+                logger.info("unlinked", extra={"slack_user": _named(user), "login": login})
+            return see_other(address("/account/slack", done="unlinked"))
+        code = self._code(fields.get("code", ""))
+        link_slack(self._ports, code, login)
+        logger.info("linked", extra={"slack_user": _named(code.user), "login": login})
+        return see_other(address("/account/slack", done="linked"))
 
     def _code(self, given: str) -> SlackCode:
         code = self._ports.sessions.read_slack_code(given)

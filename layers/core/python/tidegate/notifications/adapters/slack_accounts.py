@@ -1,7 +1,11 @@
-"""Links of Slack's users: items ``slack#APP TEAM`` / the user's id."""
+"""Links of Slack's users: items ``slack#APP TEAM`` / the user's id.
+
+Items ``slack#>LOGIN`` / ``APP TEAM ID`` name the users that were ever linked to an account, in lower case.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from tidegate.aws.records import pack, to_item, unpack
@@ -21,13 +25,31 @@ class DynamoSlackAccounts:
         item = self._table.get("A link to Slack", _pk(user), user.id)
         return None if item is None else unpack(SlackLink, item[_RECORD])
 
+    def links_of(self, login: str) -> Sequence[SlackLink]:
+        items = self._table.query(
+            "The links to Slack",
+            ConsistentRead=True,
+            KeyConditionExpression="pk = :pk",
+            ExpressionAttributeValues=to_item({":pk": _account(login)}),
+        )
+        links = [self.link(unpack(SlackUser, item["user"])) for item in items]
+        return [each for each in links if each and each.login.casefold() == login.casefold()]
+
     def keep(self, link: SlackLink) -> None:
+        user = link.user
+        if link.login:  # First of all: no user acts for an account that does not know of it.
+            named = {"pk": _account(link.login), "sk": f"{user.app} {user.team} {user.id}", "user": pack(user)}
+            self._table.put("A link to Slack", named)
         item = {"pk": _pk(link.user), "sk": link.user.id, _RECORD: pack(link), "ends": link.ends}
         condition = {
             "ConditionExpression": "attribute_not_exists(pk) OR ends < :ends",
             "ExpressionAttributeValues": to_item({":ends": link.ends}),
         }
         self._table.put("A link to Slack", item, condition)
+
+
+def _account(login: str) -> str:
+    return f"slack#>{login.casefold()}"
 
 
 def _pk(user: SlackUser) -> str:
