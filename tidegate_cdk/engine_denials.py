@@ -118,8 +118,12 @@ def _named(stack: Stack, settings: Settings) -> Iterator[str]:
 
 
 def _secrets(stack: Stack, settings: Settings) -> Iterator[str]:
-    for name in (settings.webhook_secret_name, settings.app_secret_name):
-        yield f"arn:{stack.partition}:secretsmanager:{stack.region}:{stack.account}:secret:{name}-??????"
+    """Yield them with and without their random ending: a secret that is to be created has none."""
+    named = {settings.webhook_secret_name, settings.app_secret_name}
+    named |= {each.secret for each in settings.destinations if each.secret}
+    for name in sorted(named):
+        arn = f"arn:{stack.partition}:secretsmanager:{stack.region}:{stack.account}:secret:{name}"
+        yield from (arn, f"{arn}-??????")
     # Kubeconfigs: the runner gives a command that of its own cluster.
     yield f"arn:{stack.partition}:secretsmanager:{stack.region}:{stack.account}:secret:{settings.prefix}/clusters/*"
 

@@ -33,11 +33,11 @@ def test_rows_are_filtered_at_once_by_chips_and_addresses(site, visit):
     page = visit(f"/jobs/{planned(site.wires).planned.plan.job}/plan")
     page.get_by_role("link", name="2 to replace", exact=True).click()
     assert shown(page) == ["aws_security_group.web", "module.queue.terraform_data.queue"]
-    page.get_by_role("searchbox").fill("Module.")
+    page.get_by_role("searchbox", name="Filter by address").fill("Module.")
     assert shown(page) == ["module.queue.terraform_data.queue"]
     expect(page.get_by_role("status")).to_have_text("1 of 15 rows")
     page.get_by_role("link", name="All 15").click()
-    page.get_by_role("searchbox").fill("")
+    page.get_by_role("searchbox", name="Filter by address").fill("")
     assert len(shown(page)) == 15
     assert page.url.endswith("/plan")
 
@@ -68,7 +68,7 @@ def test_without_scripts_rows_are_filtered_and_opened_by_links(site, visit):
     page = visit(f"/deployments/{planned(site.wires, many(200)).id}", java_script_enabled=False)
     page.get_by_role("link", name="100 to destroy").click()
     assert len(shown(page)) == 100
-    page.get_by_role("searchbox").fill("q42")
+    page.get_by_role("searchbox", name="Filter by address").fill("q42")
     page.get_by_role("button", name="Filter").click()
     assert shown(page) == ["module.m0.aws_sqs_queue.q42"]
     page.get_by_text("module.m0.aws_sqs_queue.q42").first.click()

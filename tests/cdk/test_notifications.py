@@ -77,6 +77,16 @@ def test_the_function_reads_the_secrets_of_destinations_alone_and_publishes_to_t
     assert all("/plans/" in name and name.endswith("plan.txt") for name in reads)
 
 
+def test_no_engine_reads_the_secret_of_a_destination_whatever_its_own_policies_allow(other):
+    denied = {
+        name.rpartition("secret:")[2]
+        for each in permissions(other)
+        if each.role == "RunnersApplyEngineRole" and each.effect == "Deny" and "*" in each.actions
+        for name in each.resources
+    }
+    assert denied >= {"notify/hooks", "notify/hooks-??????", "notify/slack", "notify/slack-??????"}
+
+
 def test_the_function_of_the_api_reads_the_secrets_of_slack_alone_and_only_with_such_a_destination(template, other):
     for of, secrets in ((template, set()), (other, {"notify/slack"})):
         mine = [each for each in permissions(of) if each.role == "FunctionsApiFunctionRole" and each.effect == "Allow"]

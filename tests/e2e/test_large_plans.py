@@ -43,7 +43,7 @@ def test_a_plan_of_twenty_megabytes_is_shown_within_the_forges_limits_without_se
     tidegate = project.tidegate
     sha = project.push({"app": LARGE})
     asked = project.reviewed(sha, "app")
-    assert "+646" in title(asked)
+    assert "646 to add" in title(asked)
     for part in ("summary", "text"):
         assert len(asked["output"][part].encode()) <= MOST
     assert SECRET not in words(asked)

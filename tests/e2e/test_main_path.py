@@ -15,7 +15,7 @@ from tidegate_local.forge.client import ForgeAnswered
 def test_of_two_roots_that_a_push_changes_the_approved_one_is_applied_and_the_rejected_one_is_not(project):
     sha = project.push({"live/app": thing(), "live/db": thing()})
     app, db = project.reviewed(sha, "live/app"), project.reviewed(sha, "live/db")
-    assert "+1" in title(app)
+    assert "1 to add" in title(app)
     assert "terraform_data.thing" in app["output"]["text"]
     project.click(db, "Reject")
     project.click(app, "Approve")

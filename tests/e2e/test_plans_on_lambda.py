@@ -51,7 +51,7 @@ def on_fargate(project, job):
 def test_a_push_is_planned_on_lambda_and_applied_on_fargate(project):
     sha = project.push({"app": thing()})
     run = project.reviewed(sha, "app")
-    assert "+1" in title(run)
+    assert "1 to add" in title(run)
     project.click(run, "Approve")
     applied = project.ended(sha, "app")
     assert (applied["conclusion"], project.value("app")) == ("success", "one")
