@@ -23,6 +23,9 @@ ENVIRONMENT = {
     "TIDEGATE_CHECK_RUN_QUEUE": "https://sqs.example/check-runs.fifo",
     "TIDEGATE_DEPLOY_STATE_MACHINE": f"arn:aws:states:{REGION}:123456789012:stateMachine:deploy",
     "TIDEGATE_APP_SECRET_NAME": "tidegate/github-app",
+    "TIDEGATE_WEBHOOK_SECRET_NAME": "tidegate/webhook-secret",
+    "TIDEGATE_WEBHOOK_URL": "https://api.example/webhooks/github",
+    "TIDEGATE_WEB_URL": "https://api.example",
     "TIDEGATE_PULL_REQUEST_PLANS": "10",
     "TIDEGATE_RUNNER_SLOTS": "6",
     "TIDEGATE_DRIFT_SCHEDULES": "tidegate-drift",
@@ -77,7 +80,7 @@ def test_a_changed_secret_of_the_app_ends_sessions_within_five_minutes_and_is_us
 
 
 def test_credentials_that_cannot_be_read_are_a_passing_fault(cloud):
-    with pytest.raises(CloudUnavailable, match="Secrets Manager"):
+    with pytest.raises(CloudUnavailable, match="tidegate/github-app does not exist"):
         Ports(ENVIRONMENT)._app_credentials()
 
 
