@@ -9,7 +9,7 @@ import pytest
 from tests.functions.wires import Context, sqs_event
 from tidegate.aws.batches import release_held_slot, take_all, take_in_order
 from tidegate.aws.hold import held
-from tidegate.rules.errors import AuditUnavailable, CloudUnavailable, Conflict, ForgeUnavailable, NotFound
+from tidegate.rules.errors import AppNotStored, AuditUnavailable, CloudUnavailable, Conflict, ForgeUnavailable, NotFound
 
 CLOUD = CloudUnavailable("SQS", "throttled")
 
@@ -26,7 +26,7 @@ def put_off(error, receives=1):
     return postponed
 
 
-@pytest.mark.parametrize("error", [CLOUD, Conflict("The queue"), AuditUnavailable("throttled")])
+@pytest.mark.parametrize("error", [CLOUD, Conflict("The queue"), AuditUnavailable("throttled"), AppNotStored("app")])
 def test_what_may_pass_comes_back_within_seconds_at_first(error):
     assert [put_off(error, receives) for receives in (1, 2, 4, 5)] == [[1], [2], [8], []]
 
