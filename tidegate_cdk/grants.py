@@ -465,7 +465,7 @@ def _slack(context: GrantContext) -> Grant:
     if not slack:
         return Grant((), {})
     names = sorted({each.secret for each in slack})
-    records = _records("slack", actions=(*_READ, "dynamodb:Query", "dynamodb:PutItem"))(context)
+    records = _records("slack", actions=(*_READ, "dynamodb:Query", *_WRITE))(context)
     statements = (*records.statements, *(_secret(context, name) for name in names))
     return Grant(statements, {**records.environment, "TIDEGATE_SLACK_APPS": ",".join(names)})
 

@@ -134,7 +134,7 @@ CALLS = {
     "POST /changes/<id>/continue": ("/changes/{change}/continue", {"stack": "default", "reason": "x"}),
     "POST /slack/actions": ("/slack/actions", {"payload": "{{}}"}),
     "GET /account/slack": "/account/slack",
-    "POST /account/slack": ("/account/slack", {"code": "code"}),
+    "POST /account/slack": ("/account/slack", {"request": "x", "code": "code"}),
     "GET /pulls": "/pulls?repository={repository}",
     "GET /pulls/<owner>/<name>/<number>": "/pulls/{repository}/5",
     "GET /jobs/<id>": "/jobs/{job}",

@@ -48,58 +48,115 @@ class Slack:
         """The path of the link that a user is sent."""
         return re.search(r"https://tidegate.example(/account/slack[^|]+)", self.reply["text"])[1]
 
+    @property
+    def code(self):
+        """The code that this user alone sees."""
+        return re.search(r"[B-Z]{4}-[B-Z]{4}", self.reply["text"])[0]
 
-def test_a_person_links_their_user_of_slack_once_and_then_decides_there(wires, slack, browser):
+    def typed(self, browser, code):
+        """Somebody opens the link, types a code, and links the user to themselves."""
+        page = browser.get(self.link).body
+        fields = dict(re.findall(r'name="(csrf|request)" value="([^"]+)"', page))
+        return browser.post_form("/account/slack", **fields, code=code, action="link")
+
+
+def test_a_person_types_the_code_links_their_user_of_slack_once_and_then_decides_there(wires, slack, browser):
     assert (slack.press().status, slack.press().body) == (200, "")
-    page = browser.get(slack.link)
-    assert "reviewer.at.work" in page.text
-    code = re.search(r'name="code" value="([^"]+)"', page.body)[1]
-    form = {"csrf": browser.form_token(slack.link), "code": code}
-    done = browser.post_form("/account/slack", **form, action="link")
-    assert "linked" in browser.get(done.headers["location"]).text
-    assert browser.post_form("/account/slack", **form, action="link").status == 400
+    link, code = slack.link, slack.code
+    assert code not in link
+    assert "is linked" not in browser.get(link).text
+    done = slack.typed(browser, code.lower().replace("-", " "))
+    assert "is linked" in browser.get(done.headers["location"]).text
+    again = {"csrf": browser.form_token(), "request": link.partition("=")[2], "code": code}
+    assert browser.post_form("/account/slack", **again, action="link").status == 400
 
     assert slack.press().status == 200
     review = wires.deployments.get(slack.one.id).review
     assert (review.approved, review.by) == (True, "reviewer")
 
 
+def test_the_page_says_whose_user_of_which_workspace_would_decide_as_whom(slack, browser):
+    slack.press()
+    page = browser.get(slack.link)
+    assert all(each in page.text for each in ("reviewer.at.work", USER.id, "acme", USER.team, "as reviewer"))
+    assert slack.code not in page.body
+
+
 def test_a_link_needs_somebody_who_signs_in_and_confirms_it(wires, slack, browser):
     slack.press()
     assert Client(wires).get(slack.link).headers["location"].startswith("/login?next=%2Faccount%2Fslack")
-    assert browser.post_form("/account/slack", code=slack.link.partition("=")[2], action="link").status == 403
+    fields = {"request": slack.link.partition("=")[2], "code": slack.code}
+    assert browser.post_form("/account/slack", **fields, action="link").status == 403
     assert wires.slack_accounts.link(USER) is None
 
 
-def test_a_person_sees_who_decides_as_them_and_ends_that(wires, slack, browser):
+def test_a_link_alone_links_nobody_and_ends_after_five_wrong_codes(wires, slack, browser):
     slack.press()
-    form = {"csrf": browser.form_token(slack.link), "code": slack.link.partition("=")[2]}
-    browser.post_form("/account/slack", **form, action="link")
-    assert USER.id in browser.get("/account/slack").text
+    for left in (4, 3, 2, 1, 0):
+        refused = slack.typed(browser, "" if left == 4 else "BBBB-BBBB")
+        assert refused.status == 400
+        assert (f"{left} more" in refused.text) == bool(left)
+    assert slack.typed(browser, slack.code).status == 400
+    assert wires.slack_accounts.link(USER) is None
+
+
+def test_a_page_claims_no_link_that_does_not_exist(slack, browser):
+    slack.press()
+    for path in ("/account/slack?done=linked", f"{slack.link}&done=linked", "/account/slack?done=unlinked"):
+        page = browser.get(path).text
+        assert "is linked" not in page
+        assert "no longer" not in page
+
+
+def test_the_link_of_somebody_else_says_nothing_once_it_was_used(wires, slack, browser):
+    slack.press()
+    slack.typed(browser, slack.code)
+    assert Client(wires).sign_in("reader").get(slack.link).status == 400
+
+
+def test_a_person_sees_who_decides_as_them_and_ends_that(slack, browser):
+    slack.press()
+    slack.typed(browser, slack.code)
+    used, code = slack.link.partition("=")[2], slack.code
+    page = browser.get("/account/slack").text
+    assert "reviewer.at.work" in page
+    assert USER.id in page
     user = {"app": USER.app, "team": USER.team, "user": USER.id}
-    done = browser.post_form("/account/slack", csrf=form["csrf"], **user, action="unlink")
-    page = browser.get(done.headers["location"]).text
-    assert "no longer linked" in page
-    assert USER.id not in page
+    done = browser.post_form("/account/slack", csrf=browser.form_token(), **user, action="unlink")
+    assert USER.id not in browser.get(done.headers["location"]).text
     slack.press()
     assert "Link it" in slack.reply["text"]
-    assert browser.post_form("/account/slack", **form, action="link").status == 400
+    again = {"csrf": browser.form_token(), "request": used, "code": code}
+    assert browser.post_form("/account/slack", **again, action="link").status == 400
 
 
-def test_the_log_tells_which_user_of_slack_was_linked_to_whom_and_pressed(wires, slack, browser, caplog):
+def test_who_is_linked_already_is_not_asked_again(slack, browser):
     slack.press()
-    form = {"csrf": browser.form_token(slack.link), "code": slack.link.partition("=")[2]}
-    browser.post_form("/account/slack", **form, action="link")
+    first = slack.link
+    slack.wires.now += 1
+    slack.press()
+    slack.typed(browser, slack.code)
+    assert browser.get(first).status == 400
+    slack.wires.now += 1
+    token = slack.wires.sessions.slack_link(USER, "reviewer.at.work", "acme")
+    page = browser.get(f"/account/slack?request={token}")
+    assert "already" in page.text
+    assert 'name="code"' not in page.body
+
+
+def test_the_log_tells_which_user_of_slack_was_linked_to_whom_and_pressed(slack, browser, caplog):
+    slack.press()
+    slack.typed(browser, slack.code)
     slack.press()
     told = [(each.message, vars(each).get("login")) for each in caplog.records if vars(each).get("slack_user")]
     assert told == [("pressed", None), ("linked", "reviewer"), ("pressed", None)]
     assert {vars(each).get("slack_user") for each in caplog.records} == {None, "slack/T0TEAM/U0USER"}
 
 
-def test_an_expired_or_forged_code_links_nobody(wires, slack, browser):
+def test_an_expired_or_forged_link_links_nobody(wires, slack, browser):
     slack.press()
     wires.now += 601
-    for path in (slack.link, "/account/slack?code=forged"):
+    for path in (slack.link, "/account/slack?request=forged"):
         assert browser.get(path).status == 400
     assert "No Slack user" in browser.get("/account/slack").text
 
@@ -124,8 +181,8 @@ def test_a_request_is_refused_if_no_signing_secret_is_configured(wires, slack):
 
 
 def test_an_app_does_not_speak_for_users_of_another_one(wires, slack, browser):
-    code = wires.sessions.slack_code(USER, "")
-    browser.post_form("/account/slack", csrf=browser.form_token(), code=code, action="link")
+    slack.press()
+    slack.typed(browser, slack.code)
     assert slack.press(app="other").status == 200
     assert "Link it" in slack.reply["text"]
     assert wires.deployments.get(slack.one.id).review.approved is None

@@ -11,7 +11,9 @@ from tests.api.calls import CALLS, prepare
 from tests.api.plans import planned, pull
 from tests.browser.site import CHROMIUM
 from tests.builders import REPOSITORY, any_deployed, any_lock, any_queue, any_root, deployment_in
+from tests.unit.notifications.presses import USER
 from tidegate.deploys.rules.state import State
+from tidegate.notifications.link_slack import link_slack
 
 pytestmark = [
     pytest.mark.browser,
@@ -73,6 +75,13 @@ def test_pages_of_deployments_have_no_violation(site, check):
         one = deployment_in(state, number, id=f"other-{number}", root=any_root(name=f"root-{number}"))
         made.append(site.wires.deployed(one))
     check([f"/deployments/{one.id}" for one in made] + [f"/jobs/{made[0].planned.plan.job}/plan", "/", "/deployments"])
+
+
+def test_the_page_that_links_a_user_of_slack_has_no_violation(site, check):
+    token = site.wires.sessions.slack_link(USER, "reviewer.at.work", "acme")
+    check([f"/account/slack?request={token}"])
+    link_slack(site.wires.ports, token, site.wires.sessions.slack_code(token), "reviewer")
+    check([f"/account/slack?request={token}"])
 
 
 def test_the_page_of_a_pull_request_with_plans_has_no_violation(site, check):

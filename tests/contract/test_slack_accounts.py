@@ -10,10 +10,10 @@ from tests.contract.stores import dynamodb_client, new_table
 from tests.fakes.notifications import MemorySlackAccounts
 from tests.unit.notifications.presses import USER
 from tidegate.notifications.adapters.slack_accounts import DynamoSlackAccounts
-from tidegate.notifications.rules.slack_account import SlackLink
+from tidegate.notifications.rules.slack_account import SlackLink, SlackLinkRequest
 from tidegate.rules.errors import Conflict
 
-LINK = SlackLink(USER, "reviewer", 1000)
+LINK = SlackLink(USER, "reviewer", 1000, "reviewer.at.work", "acme")
 
 
 @pytest.fixture(params=["memory", "dynamodb"])
@@ -47,3 +47,11 @@ def test_an_account_knows_who_acts_as_it_now(accounts):
     accounts.keep(replace(LINK, login="somebody", ends=1001))
     accounts.keep(replace(other, login="", ends=1001))
     assert accounts.links_of("reviewer") == []
+
+
+def test_attempts_to_type_a_code_are_counted_for_each_request(accounts):
+    request = SlackLinkRequest(USER, "reviewer.at.work", "acme", 1000)
+    assert [accounts.count_attempt(request) for _ in range(3)] == [1, 2, 3]
+    assert accounts.count_attempt(replace(request, ends=1001)) == 1
+    assert accounts.count_attempt(replace(request, user=replace(USER, id="OTHER"))) == 1
+    assert accounts.link(USER) is None

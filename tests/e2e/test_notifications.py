@@ -76,8 +76,9 @@ def test_a_person_links_their_user_of_slack_and_approves_there(project, tidegate
     project.reviewed(sha, "app")
     [(_, request)] = eventually(lambda: receiver.about("/slack/chat.postMessage", project.name), what="Slack")
     message = json.loads(request.body)
-    link = re.search(r"<[^|]*(/account/slack[^|]+)\|", press(tidegate, receiver, message, "approve")["text"])[1]
-    click(browser, sign_in(browser, link), "/account/slack")
+    told = press(tidegate, receiver, message, "approve")["text"]
+    link, code = re.search(r"<[^|]*(/account/slack[^|]+)\|.*\*([A-Z-]+)\*", told).groups()
+    click(browser, sign_in(browser, link), "/account/slack", code=code)
     assert "reviewer approved" in press(tidegate, receiver, message, "approve")["text"]
     assert project.ended(sha, "app")["conclusion"] == "success"
 

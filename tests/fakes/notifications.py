@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tidegate.notifications.rules.delivery import NotificationDelivery
 from tidegate.notifications.rules.destination import Destination
 from tidegate.notifications.rules.outgoing import NotDelivered, Outgoing
-from tidegate.notifications.rules.slack_account import SlackLink, SlackUser
+from tidegate.notifications.rules.slack_account import SlackLink, SlackLinkRequest, SlackUser
 from tidegate.notifications.rules.subscription import Subscriptions
 from tidegate.rules.errors import Conflict
 
@@ -94,12 +95,17 @@ class MemorySlackAccounts:
 
     def __init__(self) -> None:
         self._links: dict[SlackUser, SlackLink] = {}
+        self._attempts: Counter[SlackLinkRequest] = Counter()
 
     def link(self, user: SlackUser) -> SlackLink | None:
         return self._links.get(user)
 
     def links_of(self, login: str) -> Sequence[SlackLink]:
         return [each for each in self._links.values() if each.login.casefold() == login.casefold()]
+
+    def count_attempt(self, request: SlackLinkRequest) -> int:
+        self._attempts[request] += 1
+        return self._attempts[request]
 
     def keep(self, link: SlackLink) -> None:
         known = self.link(link.user)

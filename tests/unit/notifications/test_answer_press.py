@@ -6,6 +6,8 @@ import json
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.builders import NOW, amended, any_plan, deployment_in
 from tests.fakes.ports import With, changed, memory_ports
@@ -14,13 +16,19 @@ from tidegate.deploys.rules.review_rule import ReviewRule
 from tidegate.deploys.rules.state import State
 from tidegate.notifications.answer_press import answer_press
 from tidegate.notifications.link_slack import link_slack, unlink_slack
-from tidegate.notifications.rules.slack_account import LINK_SECONDS, InvalidSlackCode, SlackCode
+from tidegate.notifications.rules.slack_account import (
+    LINK_SECONDS,
+    MOST_ATTEMPTS,
+    InvalidSlackLink,
+    WrongSlackCode,
+    code_from,
+    is_code,
+)
 from tidegate.notifications.rules.slack_press import press_of
 from tidegate.rules.access import Access
 from tidegate.rules.errors import ForgeUnavailable
 
 LATER = 1_800_000_000
-CODE = SlackCode(USER, "reviewer.at.work", LATER)
 
 
 class Channel:
@@ -28,8 +36,9 @@ class Channel:
 
     def __init__(self, **fields):
         self.ports = memory_ports(
-            {"TIDEGATE_WEB_URL": "https://tidegate.example"}, app_secret=self, seconds=lambda: LATER - 60.0
+            {"TIDEGATE_WEB_URL": "https://tidegate.example"}, app_secret=self, seconds=lambda: self.seconds
         )
+        self.seconds = float(LATER)
         self.ports.clock.at = NOW
         waiting = amended(deployment_in(State.AWAITING_REVIEW), plan=any_plan(), **fields)
         self.ports.queues.enqueue(waiting)
@@ -52,8 +61,15 @@ class Channel:
         replies = self.ports.slack_apps.replies
         return outcome, json.loads(replies[-1][1]) if replies else None
 
+    def token(self):
+        """Return the token of the link that a user gets now."""
+        return self.ports.sessions.slack_link(USER, "reviewer.at.work", "acme")
+
+    def link(self, token, login="reviewer"):
+        return link_slack(self.ports, token, self.ports.sessions.slack_code(token), login)
+
     def linked(self, login="reviewer"):
-        link_slack(self.ports, CODE, login)
+        self.link(self.token(), login)
         return self
 
 
@@ -61,8 +77,10 @@ def test_a_user_without_an_account_is_told_alone_where_to_link_it_and_decides_no
     channel = Channel()
     _, told = channel.press()
     assert (told["response_type"], told["replace_original"]) == ("ephemeral", False)
-    code = told["text"].partition("/account/slack?code=")[2].partition("|")[0]
-    assert channel.ports.sessions.read_slack_code(code).user == USER
+    token = told["text"].partition("/account/slack?request=")[2].partition("|")[0]
+    request = channel.ports.sessions.read_slack_link(token)
+    assert (request.user, request.name, request.workspace) == (USER, "reviewer.at.work", "acme")
+    assert channel.ports.sessions.slack_code(token) in told["text"]
     assert channel.now.state is State.AWAITING_REVIEW
 
 
@@ -77,23 +95,25 @@ def test_a_linked_user_decides_and_the_message_says_so_without_its_buttons(actio
 
 
 def test_a_link_of_three_months_ago_is_asked_for_anew():
-    channel = Channel()
-    link_slack(channel.ports, replace(CODE, ends=CODE.ends - LINK_SECONDS - 60), "reviewer")
+    channel = Channel().linked()
+    channel.seconds += LINK_SECONDS + 600
     _, told = channel.press()
-    assert "/account/slack?code=" in told["text"]
+    assert "/account/slack?request=" in told["text"]
     assert channel.now.state is State.AWAITING_REVIEW
     assert channel.linked().press()[0] == "reviewer approved the plan."
 
 
-def test_only_the_account_ends_a_link_to_it_and_a_used_code_stays_used():
-    channel = Channel().linked()
+def test_only_the_account_ends_a_link_to_it_and_a_used_link_stays_used():
+    channel = Channel()
+    token = channel.token()
+    channel.link(token)
     assert not unlink_slack(channel.ports, USER, "somebody")
     assert not unlink_slack(channel.ports, replace(USER, team="T0OTHER"), "reviewer")
     assert channel.ports.slack_accounts.link(USER).login == "reviewer"
     assert unlink_slack(channel.ports, USER, "Reviewer")
-    assert "/account/slack?code=" in channel.press()[1]["text"]
-    with pytest.raises(InvalidSlackCode):
-        channel.linked()
+    assert "/account/slack?request=" in channel.press()[1]["text"]
+    with pytest.raises(InvalidSlackLink):
+        channel.link(token)
 
 
 def test_a_press_that_arrives_again_decides_nothing_more():
@@ -151,9 +171,31 @@ def test_a_decision_stands_if_slack_takes_no_reply():
     assert channel.now.review.approved
 
 
-def test_a_code_links_once_and_a_later_one_ends_it():
-    channel = Channel().linked()
-    with pytest.raises(InvalidSlackCode):
-        link_slack(channel.ports, CODE, "somebody")
-    link_slack(channel.ports, replace(CODE, ends=LATER + 1), "")
-    assert "Link it" in channel.press()[1]["text"]
+def test_a_link_is_used_once_and_a_later_one_replaces_it():
+    channel = Channel()
+    first = channel.token()
+    channel.link(first)
+    with pytest.raises(InvalidSlackLink):
+        channel.link(first, "somebody")
+    channel.seconds += 1
+    assert channel.link(channel.token(), "somebody").login == "somebody"
+
+
+def test_a_link_without_its_code_links_nobody_and_attempts_are_limited():
+    channel = Channel()
+    token, other = channel.token(), channel.ports.sessions.slack_link(replace(USER, id="U0OTHER"), "other", "acme")
+    for typed in ("", channel.ports.sessions.slack_code(other), "BBBB-BBBB", "\uff22", token)[:MOST_ATTEMPTS]:
+        with pytest.raises(WrongSlackCode):
+            link_slack(channel.ports, token, typed, "reviewer")
+    with pytest.raises(InvalidSlackLink):
+        channel.link(token)
+    with pytest.raises(InvalidSlackLink):
+        link_slack(channel.ports, "forged", "BBBB-BBBB", "reviewer")
+
+
+@given(st.binary(min_size=32, max_size=32))
+def test_a_code_is_typed_in_any_case_and_with_any_punctuation(digest):
+    code = code_from(digest)
+    assert is_code(code, f" {code.lower().replace('-', ' ')} ")
+    assert not is_code(code, code[:-1])
+    assert not is_code(code, f"{code}B")

@@ -61,15 +61,17 @@ def test_without_a_signing_secret_nobody_has_signed():
 
 def test_a_press_says_who_decides_what():
     press = press_of("slack", json.dumps(payload("approve")))
-    assert (press.user, press.name, press.answer) == (USER, "reviewer.at.work", Answer.APPROVE)
+    assert (press.user, press.name, press.workspace) == (USER, "reviewer.at.work", "acme")
+    assert press.answer is Answer.APPROVE
     assert (press.deployment, press.review) == ("d-1", "abc123")
     assert press.response_url == "https://hooks.slack.com/actions/1"
 
 
 def test_a_user_of_an_organization_has_a_team_of_their_own():
-    of_organization = payload("approve", team=None)
+    of_organization = payload("approve", team=None, enterprise={"id": "E0GRID", "name": "Acme"})
     of_organization["user"]["team_id"] = USER.team
-    assert press_of("slack", json.dumps(of_organization)).user == USER
+    press = press_of("slack", json.dumps(of_organization))
+    assert (press.user, press.workspace) == (USER, "Acme")
 
 
 @pytest.mark.parametrize(

@@ -27,8 +27,9 @@ def answer_press(ports: Ports, press: Press) -> str:
     """
     login = acts_as(ports.slack_accounts.link(press.user), ports.seconds())
     if not login:
-        code = ports.sessions.slack_code(press.user, press.name)
-        _reply(ports, press, link_reply(f"{ports.web_url}/account/slack?{urlencode({'code': code})}"))
+        token = ports.sessions.slack_link(press.user, press.name, press.workspace)
+        url = f"{ports.web_url}/account/slack?{urlencode({'request': token})}"
+        _reply(ports, press, link_reply(url, ports.sessions.slack_code(token)))
         return "The user is not linked to an account."
     decision = _decide(ports, press, login)
     _reply(ports, press, _said(ports, press, decision))

@@ -9,7 +9,7 @@ if TYPE_CHECKING:  # Functions import this, and their starts count.
     from tidegate.notifications.rules.delivery import NotificationDelivery
     from tidegate.notifications.rules.destination import Destination
     from tidegate.notifications.rules.outgoing import Outgoing
-    from tidegate.notifications.rules.slack_account import SlackLink, SlackUser
+    from tidegate.notifications.rules.slack_account import SlackLink, SlackLinkRequest, SlackUser
     from tidegate.notifications.rules.subscription import Subscriptions
 
 
@@ -68,5 +68,8 @@ class SlackAccounts(Protocol):
     def links_of(self, login: str) -> Sequence[SlackLink]:
         """Return the newest links of users of Slack, of those that act as this account."""
 
+    def count_attempt(self, request: SlackLinkRequest) -> int:
+        """Count an attempt to type the code of a request, and return how many there were."""
+
     def keep(self, link: SlackLink) -> None:
-        """Replace the link of its user. Raise Conflict if that has come by this code, or by a later one."""
+        """Replace the link of its user. Raise Conflict if that has come by this request, or by a later one."""

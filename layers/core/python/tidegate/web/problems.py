@@ -17,7 +17,7 @@ from tidegate.config_updates.rules.refusals import (
     UnknownImageSet,
     UnknownTarget,
 )
-from tidegate.notifications.rules.slack_account import InvalidSlackCode
+from tidegate.notifications.rules.slack_account import InvalidSlackLink
 from tidegate.roots.rules.query_words import InvalidTagQuery
 from tidegate.rules.errors import (
     ApplyAlreadyStarted,
@@ -50,7 +50,7 @@ _CODES: Mapping[HTTPStatus, Mapping[type[TidegateError], str]] = {
         refusals.InvalidRequest: "invalid_request",
         InvalidTagQuery: "invalid_query",
         InvalidName: "invalid_name",
-        InvalidSlackCode: "invalid_slack_code",
+        InvalidSlackLink: "invalid_slack_link",
         NoSuchOrganization: "invalid_name",
         SetupNotBegun: "setup_not_begun",
     },

@@ -178,10 +178,18 @@ class Rendering:
         shown = {"now": self._now(), **values}
         return Response(status, HTML, self._environment.get_template(template).render(shown))
 
-    def show(self, app: APIGatewayHttpResolver, template: str, *, notice: str = "", **values: Any) -> Response[str]:
+    def show(
+        self,
+        app: APIGatewayHttpResolver,
+        template: str,
+        status: HTTPStatus = HTTPStatus.OK,
+        *,
+        notice: str = "",
+        **values: Any,
+    ) -> Response[str]:
         """Return a page for who asks: the guard of its route put them and the token of their forms into the context."""
         person, csrf, path = app.context["person"], app.context["form_token"], app.current_event.path
-        return self.page(template, person=person, csrf=csrf, path=path, notice=notice, **values)
+        return self.page(template, status, person=person, csrf=csrf, path=path, notice=notice, **values)
 
     def problem(self, problem: Answered, person: str = "", csrf: str = "") -> Response[str]:
         """Return the page of a refusal; ``person`` is who is signed in, if anybody is."""

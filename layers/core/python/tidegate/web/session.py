@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from itsdangerous import BadData, Signer, URLSafeSerializer
+from itsdangerous.encoding import base64_decode
 
-from tidegate.notifications.rules.slack_account import SlackCode, SlackUser
+from tidegate.notifications.rules.slack_account import SlackLinkRequest, SlackUser, code_from
 
 #: A working day: lost permissions are noticed within a minute anyway, as they are read from the VCS provider.
 SESSION_SECONDS = 8 * 3600
@@ -49,6 +50,7 @@ class Sessions:
         signing: dict[str, Any] = {"key_derivation": "hmac", "digest_method": hashlib.sha256}
         self._cookies = URLSafeSerializer(secret, signer_kwargs=signing)
         self._forms = Signer(secret, "tidegate: form", **signing)
+        self._codes = Signer(secret, "tidegate: slack code", **signing)
         self._now = now
 
     def begin(self, login: str) -> str:
@@ -79,14 +81,18 @@ class Sessions:
         """Tell whether a form carried the session's token."""
         return self._forms.verify_signature(_named(session), token)
 
-    def slack_code(self, user: SlackUser, name: str) -> str:
-        """Return the code by which a signed-in person links a user of Slack to themselves."""
-        return self._cookie("slack", user.app, user.team, user.id, name, seconds=SLACK_SECONDS)
+    def slack_link(self, user: SlackUser, name: str, workspace: str) -> str:
+        """Return the token of a link by which a signed-in person who knows its code links a user of Slack."""
+        return self._cookie("slack link", user.app, user.team, user.id, name, workspace, seconds=SLACK_SECONDS)
 
-    def read_slack_code(self, code: str) -> SlackCode | None:
-        """Return what a code says; None for one that is not ours, or has expired. It may have been used."""
-        app, team, user, name, ends = self._fields("slack", code) or ("", "", "", "", 0)
-        return SlackCode(SlackUser(app, team, user), name, ends) if ends else None
+    def read_slack_link(self, token: str) -> SlackLinkRequest | None:
+        """Return what a token says; None for one that is not ours, or has expired. It may have been used."""
+        app, team, user, name, workspace, ends = self._fields("slack link", token) or ("", "", "", "", "", 0)
+        return SlackLinkRequest(SlackUser(app, team, user), name, workspace, ends) if ends else None
+
+    def slack_code(self, token: str) -> str:
+        """Return the code that goes with a token. The token does not tell it."""
+        return code_from(base64_decode(self._codes.get_signature(token)))
 
     def _cookie(self, kind: str, *fields: str, seconds: int) -> str:
         return str(self._cookies.dumps([*fields, int(self._now()) + seconds], f"tidegate: {kind}"))

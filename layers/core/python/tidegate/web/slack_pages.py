@@ -9,8 +9,8 @@ from urllib.parse import parse_qs
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 
 from tidegate.notifications.answer_press import answer_press
-from tidegate.notifications.link_slack import link_slack, unlink_slack
-from tidegate.notifications.rules.slack_account import InvalidSlackCode, SlackCode, SlackUser, acts_as
+from tidegate.notifications.link_slack import link_slack, open_link, unlink_slack
+from tidegate.notifications.rules.slack_account import InvalidSlackLink, SlackUser, WrongSlackCode, acts_as
 from tidegate.notifications.rules.slack_press import SlackRequest, press_of, signer
 from tidegate.ports import Ports
 from tidegate.telemetry import logger
@@ -44,14 +44,28 @@ class SlackPages:
         logger.info("pressed", extra={"outcome": outcome, "slack_user": _named(press.user) if press else ""})
         return Response(HTTPStatus.OK, body="")
 
-    def _account(self, app: APIGatewayHttpResolver) -> Response[str]:
-        fields = app.context["fields"]
-        given, done = fields.get("code", ""), fields.get("done", "")
-        code = self._code(given) if given else None
+    def _account(
+        self, app: APIGatewayHttpResolver, status: HTTPStatus = HTTPStatus.OK, problem: str = ""
+    ) -> Response[str]:
+        """Show whom a link of Slack would link, or has linked, and who acts for this person already."""
+        login, token = app.context["access"].login, app.context["fields"].get("request", "")
         accounts, now = self._ports.slack_accounts, self._ports.seconds()
-        linked = acts_as(accounts.link(code.user), now) if code else ""
-        links = [each for each in accounts.links_of(app.context["access"].login) if acts_as(each, now)]
-        return self._rendering.show(app, "slack.html", code=code, given=given, linked=linked, links=links, done=done)
+        request = open_link(self._ports, token) if token else None
+        link = accounts.link(request.user) if request else None
+        is_done = bool(request and link and link.login == login and link.ends == request.ends)
+        if request and link and link.ends >= request.ends and not is_done:
+            raise InvalidSlackLink
+        return self._rendering.show(
+            app,
+            "slack.html",
+            status,
+            request=request,
+            token=token,
+            problem=problem,
+            is_done=is_done,
+            linked=acts_as(link, now),
+            links=[each for each in accounts.links_of(login) if acts_as(each, now)],
+        )
 
     def _link(self, app: APIGatewayHttpResolver) -> Response[str]:
         fields, login = app.context["fields"], app.context["access"].login
@@ -59,17 +73,14 @@ class SlackPages:
             user = SlackUser(*(fields.get(name, "") for name in ("app", "team", "user")))
             if unlink_slack(self._ports, user, login):
                 logger.info("unlinked", extra={"slack_user": _named(user), "login": login})
-            return see_other(address("/account/slack", done="unlinked"))
-        code = self._code(fields.get("code", ""))
-        link_slack(self._ports, code, login)
-        logger.info("linked", extra={"slack_user": _named(code.user), "login": login})
-        return see_other(address("/account/slack", done="linked"))
-
-    def _code(self, given: str) -> SlackCode:
-        code = self._ports.sessions.read_slack_code(given)
-        if code is None:
-            raise InvalidSlackCode
-        return code
+            return see_other("/account/slack")
+        token = fields.get("request", "")
+        try:
+            link = link_slack(self._ports, token, fields.get("code", ""), login)
+        except WrongSlackCode as error:
+            return self._account(app, HTTPStatus.BAD_REQUEST, str(error))
+        logger.info("linked", extra={"slack_user": _named(link.user), "login": login})
+        return see_other(address("/account/slack", request=token))
 
 
 def _named(user: SlackUser) -> str:

@@ -1,6 +1,7 @@
 """Links of Slack's users: items ``slack#APP TEAM`` / the user's id.
 
-Items ``slack#>LOGIN`` / ``APP TEAM ID`` name the users that were ever linked to an account, in lower case.
+Items ``slack#APP TEAM`` / ``ID ENDS`` count how often a code was typed for a request to link a user. Items
+``slack#>LOGIN`` / ``APP TEAM ID`` name the users that were ever linked to an account, in lower case.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import Any
 
 from tidegate.aws.records import pack, to_item, unpack
 from tidegate.aws.table import Table
-from tidegate.notifications.rules.slack_account import SlackLink, SlackUser
+from tidegate.notifications.rules.slack_account import SlackLink, SlackLinkRequest, SlackUser
 
 _RECORD = "record"
 
@@ -34,6 +35,14 @@ class DynamoSlackAccounts:
         )
         links = [self.link(unpack(SlackUser, item["user"])) for item in items]
         return [each for each in links if each and each.login.casefold() == login.casefold()]
+
+    def count_attempt(self, request: SlackLinkRequest) -> int:
+        change = {
+            "UpdateExpression": "SET expires_at = :ends ADD attempts :one",
+            "ExpressionAttributeValues": to_item({":ends": request.ends, ":one": 1}),
+        }
+        before = self._table.update("A link to Slack", _pk(request.user), f"{request.user.id} {request.ends}", change)
+        return int(before.get("attempts", 0)) + 1
 
     def keep(self, link: SlackLink) -> None:
         user = link.user

@@ -38,11 +38,13 @@ class SlackRequest:
 class Press:
     """A press of Approve or Reject for a review of a deployment. ``blocks`` are those of the message.
 
-    Slack takes replies to the press at ``response_url``, for half an hour.
+    ``name`` and ``workspace`` are what people call the user and their workspace. Slack takes replies to the press at
+    ``response_url``, for half an hour.
     """
 
     user: SlackUser
     name: str
+    workspace: str
     answer: Answer
     deployment: str
     review: str
@@ -86,6 +88,7 @@ def press_of(app: str, payload: str) -> Press | None:
     return Press(
         user=SlackUser(app, team, user),
         name=(_text(given, "user", "username") or _text(given, "user", "name"))[:_LONGEST_NAME],
+        workspace=(_text(given, "team", "domain") or _text(given, "enterprise", "name"))[:_LONGEST_NAME],
         answer=Answer(answer),
         deployment=value[1],
         review=value[2],

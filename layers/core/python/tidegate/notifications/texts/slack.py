@@ -61,11 +61,13 @@ def reply(text: str) -> bytes:
     return json.dumps(_ephemeral(_escaped(text))).encode()
 
 
-def link_reply(url: str) -> bytes:
-    """Return the reply to a person whose account is not known, with the URL at which they link it."""
-    return json.dumps(
-        _ephemeral(f"Tidegate does not know your account yet. <{url}|Link it>, then press again.")
-    ).encode()
+def link_reply(url: str, code: str) -> bytes:
+    """Return the reply to a person whose account is not known: the URL at which they link it, and the code for it."""
+    text = (
+        f"Tidegate does not know your account yet. <{url}|Link it> with the code *{code}*, then click again. "
+        "Only you see this code. Do not pass it on."
+    )
+    return json.dumps(_ephemeral(text)).encode()
 
 
 def decided_message(blocks: Sequence[Mapping[str, Any]], text: str) -> bytes:
