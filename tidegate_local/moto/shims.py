@@ -8,6 +8,7 @@ in tidegate_local/stack/template.py; what is not moto's at all (Lambda, ECS task
 # mypy: disable-error-code="method-assign,assignment,attr-defined,arg-type,call-arg,typeddict-item,no-any-return"
 from __future__ import annotations
 
+import copy
 import json
 import threading
 from collections.abc import Callable
@@ -95,11 +96,10 @@ def _rule_targets() -> None:
         if self.state == "ENABLED" and ours and self.event_pattern.matches_event(original_event):
             for target in ours:
                 HUB.invoke_target(target, original_event)
-        self.targets = [target for target in every if target not in ours]
-        try:
-            original(self, original_event, transform_input)
-        finally:
-            self.targets = every
+        # A copy: the next event may come while this one is sent.
+        theirs = copy.copy(self)
+        theirs.targets = [target for target in every if target not in ours]
+        original(theirs, original_event, transform_input)
 
     Rule.send_to_targets = send
 
