@@ -16,7 +16,7 @@ def test_events_at_the_same_moment_reach_every_target_of_their_rule(monkeypatch)
     rule = Rule("one", "123456789012", "eu-west-1", None, '{"source": ["one"]}', None, "", "default", "ENABLED")
     rule.targets = [{"Arn": "arn:aws:lambda:eu-west-1:123456789012:function:one"}]
 
-    def send(_: Rule, event: Any, _transform: bool = True) -> None:
+    def send(_: Rule, event: Any, *_more: Any) -> None:
         if event is first:
             rule.send_to_targets(second)
 

@@ -83,6 +83,44 @@ def test_an_attempt_that_was_recorded_is_not_made_again():
     assert len(told.bodies) == 1
 
 
+def test_events_that_come_twice_at_the_same_moment_are_sent_once():
+    told = Told("hooks")
+    told.put(WAITING)
+    message = DeliverNotification(repository=REPOSITORY, delivery=the(told).id, attempt=1)
+    send = told.receivers.send
+
+    def sends_slowly(destination, outgoing):
+        told.receivers.send = send
+        deliver(told.ports, message)
+        send(destination, outgoing)
+
+    told.receivers.send = sends_slowly
+    deliver(told.ports, message)
+    assert len(told.bodies) == 1
+    assert (the(told).state, the(told).attempts) == (DeliveryState.DELIVERED, 1)
+
+
+def test_an_attempt_that_died_is_made_again_by_its_repeated_message():
+    told = Told("hooks")
+    told.put(WAITING)
+    message = DeliverNotification(repository=REPOSITORY, delivery=the(told).id, attempt=1)
+    send = told.receivers.send
+
+    def dies(_destination, _outgoing):
+        told.receivers.send = send
+        raise ConnectionResetError
+
+    told.receivers.send = dies
+    with pytest.raises(ConnectionResetError):
+        deliver(told.ports, message)
+    told.clock.advance(59)
+    deliver(told.ports, message)
+    assert told.bodies == []
+    told.clock.advance(1)
+    deliver(told.ports, message)
+    assert len(told.bodies) == 1
+
+
 def test_the_next_attempt_is_queued_before_the_failure_is_recorded():
     told = Told("hooks")
     told.receivers.failing = {"hooks": None}
@@ -90,10 +128,14 @@ def test_the_next_attempt_is_queued_before_the_failure_is_recorded():
     message = DeliverNotification(repository=REPOSITORY, delivery=the(told).id, attempt=1)
     told.queue.sent.clear()
 
-    def dies(_delivery):
-        raise Conflict("the notification")
+    save = told.notifications.save
 
-    told.notifications.save, save = dies, told.notifications.save
+    def dies(delivery):
+        if delivery.attempts:
+            raise Conflict("the notification")
+        return save(delivery)
+
+    told.notifications.save = dies
     with pytest.raises(Conflict):
         deliver(told.ports, message)
     told.notifications.save = save

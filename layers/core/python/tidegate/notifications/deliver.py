@@ -27,9 +27,9 @@ _JSON, _TEXT = "application/json; charset=utf-8", "text/plain; charset=utf-8"
 
 
 def deliver(ports: Ports, message: DeliverNotification) -> str:
-    """Try a delivery. Return what became of it. A repeated message of an attempt that was recorded does nothing."""
-    delivery = deciding_again(lambda: _closed(ports, message))
-    if delivery is None or delivery.is_done or delivery.attempts >= message.attempt:
+    """Try a delivery. Return what became of it. A message of an attempt that is under way or recorded does nothing."""
+    delivery = deciding_again(lambda: _begun(ports, message))
+    if delivery is None:
         return "There is nothing to deliver."
     destination = ports.destinations.get(delivery.destination)
     if destination is None:
@@ -45,12 +45,12 @@ def deliver(ports: Ports, message: DeliverNotification) -> str:
     return "Delivered."
 
 
-def _closed(ports: Ports, message: DeliverNotification) -> NotificationDelivery | None:
-    """Return the delivery, to which nothing is added any more."""
+def _begun(ports: Ports, message: DeliverNotification) -> NotificationDelivery | None:
+    """Return the delivery, which this attempt alone sends now, and to which nothing is added any more."""
     delivery = ports.notifications.delivery(message.repository, message.delivery)
-    if delivery is None or delivery.state is not DeliveryState.COLLECTING:
-        return delivery
-    return ports.notifications.save(replace(delivery, state=DeliveryState.SENDING))
+    if delivery is None or not delivery.awaits(message.attempt, ports.clock.now()):
+        return None
+    return ports.notifications.save(delivery.begun(ports.clock.now()))
 
 
 def _failed(ports: Ports, delivery: NotificationDelivery, error: NotDelivered) -> str:

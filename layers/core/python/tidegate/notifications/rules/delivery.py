@@ -17,6 +17,8 @@ FIRST_PAUSE, LONGEST_PAUSE = 10, 900
 GIVE_UP_AFTER = timedelta(hours=24)
 #: Notices of one digest: people read it, and a message of Slack has 50 blocks at most, one of Teams 28 KB.
 MOST_NOTICES = 20
+#: An attempt takes no longer, as Lambda ends the function ``steps`` after this time.
+LONGEST_ATTEMPT = timedelta(seconds=60)
 _LONGEST_ERROR = 300
 
 
@@ -33,7 +35,8 @@ class DeliveryState(StrEnum):
 class NotificationDelivery:
     """One message to one destination: its notices, and what became of it. ``version`` counts writes.
 
-    ``id`` begins with its time, so that ids sort by it. ``more`` counts notices that had no room.
+    ``id`` begins with its time, so that ids sort by it. ``more`` counts notices that had no room. ``begun_at`` is when
+    the attempt began that is under way, or that ended unrecorded.
     """
 
     repository: str
@@ -48,6 +51,7 @@ class NotificationDelivery:
     error: str = ""
     ended_at: datetime | None = None
     version: int = 0
+    begun_at: datetime | None = None
 
     @property
     def is_done(self) -> bool:
@@ -62,8 +66,17 @@ class NotificationDelivery:
             return replace(self, more=self.more + 1)
         return replace(self, notices=(*self.notices, notice))
 
+    def awaits(self, attempt: int, now: datetime) -> bool:
+        """Tell whether an attempt (from 1) may begin: it is not recorded, and none is under way."""
+        is_under_way = self.begun_at is not None and now - self.begun_at < LONGEST_ATTEMPT
+        return not self.is_done and self.attempts < attempt and not is_under_way
+
+    def begun(self, at: datetime) -> NotificationDelivery:
+        return replace(self, state=DeliveryState.SENDING, begun_at=at)
+
     def delivered(self, at: datetime) -> NotificationDelivery:
-        return replace(self, state=DeliveryState.DELIVERED, attempts=self.attempts + 1, error="", ended_at=at)
+        attempts = self.attempts + 1
+        return replace(self, state=DeliveryState.DELIVERED, attempts=attempts, error="", ended_at=at, begun_at=None)
 
     def failed(self, error: str, at: datetime) -> NotificationDelivery:
         """Return the delivery after a failed attempt: one that is tried again, or that failed for good."""
@@ -71,7 +84,7 @@ class NotificationDelivery:
         state = DeliveryState.FAILED if over else DeliveryState.SENDING
         text = error if len(error) <= _LONGEST_ERROR else f"{error[: _LONGEST_ERROR - 1]}…"
         ended = at if over else None
-        return replace(self, state=state, attempts=self.attempts + 1, error=text, ended_at=ended)
+        return replace(self, state=state, attempts=self.attempts + 1, error=text, ended_at=ended, begun_at=None)
 
 
 @dataclass(frozen=True, slots=True)
