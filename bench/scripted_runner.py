@@ -46,7 +46,7 @@ def _work(tools: Tools) -> None:
 def _plan(tools: Tools, _: object, taken: TakenJob) -> dict[str, Any]:
     _work(tools)
     names = {"file": "plan.tfplan", "json": "plan.json", "text": "plan.txt"}
-    files = {field: _stored(tools, taken, name) for field, name in names.items()}
+    files: dict[str, Any] = {field: _stored(tools, taken, name) for field, name in names.items()}
     changes = PlannedChanges(add=1)
     return asdict(Plan(job=taken.job.id, changes=changes, engine_version="1.2.3", lock_file=None, **files))
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import re
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from runner.background import Background
+from runner.cost_file import COST_VARIABLE, CostFile
 from runner.descendants import kill_descendants
 from runner.engine import LOCK_FILE, Engine, keeps_state, provider_links
 from runner.faults import EngineFailed, JobFault, RunnerFault, StateWouldBeLost, StepFailed
@@ -58,9 +59,11 @@ def run_plan(tools: Tools, preparation: Preparation, taken: TakenJob) -> dict[st
 
 
 class Planning:
-    """The engine's steps of a plan job. ``plan`` is set once the plan is made."""
+    """The engine's steps of a plan job. ``plan`` and ``cost`` are set once the plan is made."""
 
     plan: Plan
+    #: Where a step may write the plan's cost.
+    cost: CostFile
     #: Whether the state is locked while it is planned.
     locks = True
 
@@ -80,7 +83,8 @@ class Planning:
             self._show_rest()
         if failure is not None:
             raise failure
-        return asdict(self.plan)
+        cost = self.cost.read(self._taken.job.run.plan, log.masker.mask)
+        return asdict(replace(self.plan, cost=cost))
 
     def init(self, engine: Engine, step: WorkflowStep) -> None:
         if (stored := self._taken.job.lock_file) is not None:
@@ -119,7 +123,9 @@ class Planning:
         links.result()
         stored = plan_file.result(), lock_file.result(), json_file.result(), text_file, structured
         self.plan = Plan(job.id, facts.changes, self._version, *stored)
-        self.steps.know_plan(files.plan)
+        # Made only now: nothing that ran before can have written it.
+        self.cost = CostFile.made_in(tools.directory)
+        self.steps.know_plan(files.plan, {"TIDEGATE_PLAN_JSON": files.json, COST_VARIABLE: self.cost.path})
 
     def _show_text(self) -> tuple[int, int]:
         """Show what was held back, now that its secrets are known; return where the plan's text is in the log."""

@@ -47,9 +47,10 @@ class StepRunner:
                 raise StepFailed(f"The stack's variables are invalid: {problem}.")
         self._environ = {**engine.environ, **job_variables(job), **dict(job.run.variables)}
 
-    def know_plan(self, file: Path) -> None:
-        """Tell the steps from now on where the plan is."""
+    def know_plan(self, file: Path, more: Mapping[str, Path] | None = None) -> None:
+        """Let the steps from now on know where the plan is, and ``more`` files by the names of their variables."""
         self._environ["TIDEGATE_PLAN_FILE"] = str(file)
+        self._environ.update({name: str(place) for name, place in (more or {}).items()})
 
     def run(self, steps: Sequence[WorkflowStep], acts: Mapping[StepKind, Act]) -> JobFault | None:
         """Run the steps that are due, and return the first failure; None without one.

@@ -23,9 +23,9 @@ Plan: 0 to add, 1 to change, 0 to destroy.
 """
 
 
-def planned(root="network", plan=PLAN, changes=None, **fields):
+def planned(root="network", plan=PLAN, changes=None, cost=None, **fields):
     """Return a layer with a plan that changes something, as it is shown."""
-    found = any_plan(changes=changes or PlannedChanges(change=1))
+    found = any_plan(changes=changes or PlannedChanges(change=1), cost=cost)
     layer = any_layer(root, state=LayerState.PLANNED, plan=found, job=f"{root}-speculate-1", **fields)
     return LayerView(layer, plan, len(plan.encode()), f"https://tidegate.example/jobs/{quote(root, safe='')}")
 

@@ -65,12 +65,20 @@ def check(
             "--namespace", metavar="PACKAGE", help="A package to evaluate. You may repeat the option. Default: main."
         ),
     ] = None,
+    cost: Annotated[
+        Path | None,
+        typer.Option("--cost", metavar="INFRACOST.json", help="What the plan costs: Infracost's JSON output."),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Evaluate policies on a plan, as for a pull request. Exits 1 if they deny it."""
+    from tidegate.plans.rules.cost import read_cost, with_cost
     from tidegate.policies.rules.files import is_policy_file
 
-    content = content_of(plan, "tidegate policy check PLAN.json --policies DIR")
+    command = "tidegate policy check PLAN.json --policies DIR"
+    content = content_of(plan, command)
+    if cost is not None:
+        content = with_cost(content, read_cost(content_of(cost, f"{command} --cost INFRACOST.json"), str))
     files = _files(policies, is_policy_file)
     verdict = _engine().check("policies", files, namespace or ("main",), content, _SECONDS)
     if json:

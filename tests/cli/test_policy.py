@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,28 @@ def test_a_plan_that_nothing_is_wrong_with_passes(policies, tmp_path):
     plan.write_text("{}", encoding="utf-8")
     result = run("check", str(plan), "--policies", policies(a=RULES))
     assert (result.exit_code, result.output) == (0, "✔ The policies allow the plan.\n")
+
+
+@pytest.mark.parametrize(
+    ("cost", "message"),
+    [
+        ("12.30", None),
+        ("600", "This costs 600 USD more a month; 500 is the limit."),
+        ("NaN", "The cost of this plan is not known."),
+        (None, "The cost of this plan is not known."),
+    ],
+)
+def test_the_policy_on_cost_of_the_guide_refuses_what_is_expensive_or_not_known(policies, tmp_path, cost, message):
+    guide = (Path(__file__).parents[2] / "docs/policies.md").read_text(encoding="utf-8")
+    _, rules = re.findall(r"```rego\n(.*?)```", guide, re.DOTALL)
+    plan, output = tmp_path / "plan.json", tmp_path / "infracost.json"
+    plan.write_text('{"resource_changes": []}', encoding="utf-8")
+    total = {"version": "0.2", "currency": "USD", "projects": [], "totalMonthlyCost": "700"}
+    output.write_text(json.dumps({**total, "diffTotalMonthlyCost": cost}), encoding="utf-8")
+    stated = ("--cost", str(output)) if cost else ()
+    result = run("check", str(plan), "--policies", policies(a=rules), "--json", *stated)
+    found = [each["message"] for each in json.loads(result.output)["findings"]]
+    assert (result.exit_code, found) == ((1, [message]) if message else (0, []))
 
 
 def test_policies_in_the_old_syntax_are_held_against_as_well():

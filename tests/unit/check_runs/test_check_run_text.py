@@ -20,6 +20,7 @@ from tidegate.deploys.rules.timeline import Step
 from tidegate.deploys.rules.waiting import AfterGate, Approval, Gate, Override
 from tidegate.deploys.texts.presentation import Mark, View
 from tidegate.deploys.texts.text import render_continued, render_foreign
+from tidegate.plans.rules.cost import PlanCost, ResourceCost, unknown_cost
 from tidegate.plans.rules.plan import PlannedChanges
 from tidegate.policies.rules.policy import PolicyFinding, PolicySetStatus, PolicyVerdict, Severity
 from tidegate.rules.access import Access
@@ -139,6 +140,19 @@ def test_what_is_destroyed_and_replaced_comes_before_the_counts():
     assert "2 outputs to change" in check_run.summary
     assert "1 to move, import or forget" in check_run.summary
     assert "Review the plan" in check_run.title
+
+
+def test_a_review_states_the_cost_in_its_title_and_by_resource():
+    cost = PlanCost("USD", 34510, -310, (ResourceCost("aws_db_instance.main", -310),))
+    check_run = shown(State.AWAITING_REVIEW, plan=any_plan(changes=PlannedChanges(change=1), cost=cost))
+    assert check_run.title == "Review the plan: 1 to change; -3.10 USD a month"
+    assert "**Cost**: -3.10 USD a month, 345.10 USD in all" in check_run.summary
+    assert "| `aws_db_instance.main` | -3.10 USD |" in check_run.summary
+
+
+def test_a_cost_that_is_not_known_says_why():
+    plan = any_plan(cost=unknown_cost("no step has written the file"))
+    assert "**Cost not known**: no step has written the file." in shown(State.AWAITING_REVIEW, plan=plan).summary
 
 
 def test_addresses_that_were_not_kept_are_counted():

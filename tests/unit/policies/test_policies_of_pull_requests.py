@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import contextmanager
 from dataclasses import replace
 from hashlib import sha256
@@ -24,6 +25,7 @@ from tidegate.discovery.repository_source import Granted
 from tidegate.discovery.root_index import Deployable
 from tidegate.discovery.save_policies import save_policies_of_pull_request
 from tidegate.messages import CheckPolicies
+from tidegate.plans.rules.cost import PlanCost
 from tidegate.policies.check_policies import check_policies
 from tidegate.policies.rules.files import packed, unpacked
 from tidegate.policies.rules.policy import PolicyFinding, PolicySetStatus, PolicyVerdict, RuleChanges, Severity
@@ -206,6 +208,17 @@ def test_every_set_is_asked_about_the_plan_and_its_verdict_is_stored(checking):
     asked = checking.engine.asked[1]
     assert asked == ("net", {"net.rego": b"package main"}, ("main", "net"), b'{"resource_changes": []}', 90)
     assert checking.announced == [checking.layer.id]
+
+
+def test_policies_get_the_cost_of_the_plan_and_approvals_of_it_are_for_this_cost(checking):
+    digests = set()
+    for cost in (None, PlanCost("USD", 34510, 1230), PlanCost("USD", 34510, 1231)):
+        checking.change(plan=replace(checking.layer.plan, cost=cost))
+        checking.check()
+        digests.add(checking.layers.get(checking.layer.id).digest)
+    assert len(digests) == 3
+    *_, plan, _ = checking.engine.asked[-1]
+    assert json.loads(plan)["cost"]["difference"] == 12.31
 
 
 def test_checking_once_more_changes_nothing_and_tells_again(checking):

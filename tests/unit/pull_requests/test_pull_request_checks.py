@@ -12,6 +12,7 @@ from tests.builders import any_layer, any_pull_request_record
 from tests.chance import examples
 from tests.pull_request_layers import PLAN, failed, planned, unchanged
 from tidegate.deploys.rules.speculative_plan import LayerState
+from tidegate.plans.rules.cost import PlanCost, ResourceCost
 from tidegate.plans.rules.plan import PlannedChanges
 from tidegate.policies.rules.policy import PolicyFinding, PolicyVerdict, RuleChanges, Severity
 from tidegate.pull_requests.rules.blocks import LayerView
@@ -135,6 +136,12 @@ def test_a_root_in_several_stacks_names_its_stack():
     assert "of stack `prod`" in found.summary
 
 
+def test_a_plan_states_its_cost():
+    found = render_layer(planned(cost=PlanCost("USD", 34510, 1230)))
+    assert found.title == "1 to change; +12.30 USD a month"
+    assert "345.10 USD in all" in found.summary
+
+
 def test_a_plan_is_the_text_and_a_failure_its_last_lines():
     assert render_layer(planned()).text.startswith("```diff\n")
     shown = render_layer(failed())
@@ -148,7 +155,8 @@ def test_a_plan_is_the_text_and_a_failure_its_last_lines():
 def test_they_always_fit(roots, text, times):
     changes = PlannedChanges(destroy=60, destroyed=(text,) * 50)
     views = [planned(f"root-{number}", plan=PLAN * times + text, changes=changes, why=text) for number in range(roots)]
-    one = planned(plan=(PLAN * times + text * 100)[:300_000], changes=changes, reason=text)
+    cost = PlanCost("USD", 1, 1, tuple(ResourceCost(text, -(10**14)) for _ in range(20)), 10**9, 10**9)
+    one = planned(plan=(PLAN * times + text * 100)[:300_000], changes=changes, reason=text, cost=cost)
     for found in (whole(*views), render_layer(one), render_layer(failed(text, text, text * times))):
         assert len(found.summary.encode()) <= MAXIMUM_TEXT
         assert len(found.text.encode()) <= MAXIMUM_TEXT

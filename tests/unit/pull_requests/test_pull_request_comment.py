@@ -16,6 +16,7 @@ from tidegate.deploys.rules.approval import SetState, Standing
 from tidegate.deploys.rules.freeze import Freeze
 from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
 from tidegate.deploys.rules.speculative_plan import Checkout, LayerState
+from tidegate.plans.rules.cost import PlanCost, ResourceCost, unknown_cost
 from tidegate.plans.rules.plan import PlannedChanges
 from tidegate.policies.rules.policy import PolicyFinding, PolicySetStatus, PolicyVerdict, Severity
 from tidegate.policies.rules.requirements import Requirements
@@ -43,6 +44,19 @@ def test_one_line_of_counts_comes_first():
         text.split("\n")[3]
         == "**4 roots**: 1 failed, 2 with changes (2 to add, 1 to change, 1 to destroy, 1 to replace), 1 unchanged."
     )
+
+
+def test_costs_stand_beside_the_counts_with_their_sum_and_each_resource():
+    cost = PlanCost("USD", 34510, 1230, (ResourceCost('aws_instance.web["a|b"]', 1230),), more=4, unsupported=1)
+    layers = [planned("a"), planned("b", cost=cost), planned("c", cost=unknown_cost("the file is *not* JSON"))]
+    text = render_comment(comment_of(*layers))
+    assert "3 with changes (3 to change; +12.30 USD a month, cost of 1 not known)" in text
+    assert "<code>b</code>: 1 to change; +12.30 USD a month</summary>" in text
+    assert "**Cost**: +12.30 USD a month, 345.10 USD in all" in text
+    assert r"""| `aws_instance.web["a\|b"]` | +12.30 USD |""" in text
+    assert "| and 4 more | |" in text
+    assert "1 resource without a known price" in text
+    assert r"**Cost not known**: the file is \*not\* JSON" in text
 
 
 def test_failures_come_first_then_what_destroys_then_the_plans():

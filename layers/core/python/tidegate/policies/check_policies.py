@@ -11,6 +11,7 @@ from functools import partial
 from hashlib import sha256
 
 from tidegate.messages import CheckPolicies, PoliciesChecked
+from tidegate.plans.rules.cost import with_cost
 from tidegate.plans.rules.plan import Plan
 from tidegate.plans.rules.plan_digest import plan_digest
 from tidegate.policies.rules.files import unpacked
@@ -59,7 +60,9 @@ def _of_deployment(ports: Ports, identifier: str) -> Sequence[PolicyVerdict]:
 
 
 def _plan(ports: Ports, plan: Plan) -> bytes | None:
-    return _read(ports, plan.json.key, plan.json.sha256)
+    """Return the input of policies: the JSON plan with its cost; None if the plan was replaced or removed."""
+    content = _read(ports, plan.json.key, plan.json.sha256)
+    return None if content is None else with_cost(content, plan.cost)
 
 
 def _verdicts(ports: Ports, sets: Sequence[PolicySetStatus], content: bytes | None) -> Sequence[PolicyVerdict]:

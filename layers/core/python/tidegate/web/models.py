@@ -96,6 +96,25 @@ class Changes(Shown):
     replaced: list[str] = Field(description="The first addresses of replaced resources")
 
 
+class ResourceCostModel(Shown):
+    """What a resource's cost of a month changes by."""
+
+    address: str
+    difference: str = Field(description="A decimal number, such as `-3.10`")
+
+
+class CostModel(Shown):
+    """What a plan changes of a month's cost, as Infracost estimates. With a `problem`, it is not known."""
+
+    currency: str = Field(description="A code of ISO 4217, such as `USD`")
+    monthly: str = Field(description="What all resources of the root cost in a month after the apply: a decimal number")
+    difference: str = Field(description="By how much the plan changes that: a decimal number")
+    resources: list[ResourceCostModel] = Field(description="Those whose cost changes most")
+    more: int = Field(description="How many others change")
+    unsupported: int = Field(description="How many resources have no known price, and are not in it")
+    problem: str = Field(description="Why it is not known; empty if it is")
+
+
 class HeadlineModel(Shown):
     """What a change is, in words. What the VCS provider did not tell is empty."""
 
@@ -122,6 +141,7 @@ class DeploymentBrief(Shown):
     error: str = Field(description="The error's name, if it failed")
     changed_at: Annotated[datetime | None, BeforeValidator(_or_none), PlainSerializer(_or_empty, return_type=str)]
     changes: Changes | None = Field(description="null until it is planned")
+    cost: CostModel | None = Field(default=None, description="What the plan costs; null if no step states it")
     pull_request: int | None
     pull_request_reference: str | None = Field(description="Its number as the VCS provider shows it: `#12`, `!12`")
     headline: HeadlineModel | None = Field(

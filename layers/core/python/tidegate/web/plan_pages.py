@@ -62,7 +62,7 @@ class PlanPages:
             of_deployment=isinstance(subject, Deployment),
             sha=subject.revision.sha if isinstance(subject, Deployment) else subject.sha,
             job=self._shapes.job_link(job),
-            changes=plan.changes,
+            plan=plan,
             view=view,
             has_rows=plan.structured is not None,
             text=text,

@@ -16,8 +16,8 @@ from tidegate.pull_requests.rules.record import (
 )
 from tidegate.pull_requests.rules.tally import tally
 from tidegate.vcs.rules.check_run import Conclusion
-from tidegate.web.models import Changes, Instant, JobLink, Shown, Timestamp
-from tidegate.web.shapes import Shapes, changes_of
+from tidegate.web.models import Changes, CostModel, Instant, JobLink, Shown, Timestamp
+from tidegate.web.shapes import Shapes, changes_of, cost_of
 
 
 class ConditionModel(Shown):
@@ -63,6 +63,7 @@ class LayerModel(Shown):
     tier: int = Field(description="The order of deployment after the merge, from 1")
     changed_at: Timestamp
     changes: Changes | None = Field(description="null until it is planned, and for a removed root")
+    cost: CostModel | None = Field(default=None, description="What the plan costs; null if no step states it")
     gone: bool = Field(description="Whether the pull request takes the root away: the merge destroys nothing of it")
     left: int | None = Field(description="How many resources a removed root leaves; null if not known")
     policies: list[VerdictModel]
@@ -232,6 +233,7 @@ def _layer(shapes: Shapes, layer: SpeculativePlan) -> LayerModel:
         tier=layer.tier,
         changed_at=layer.changed_at,
         changes=changes_of(layer.plan.changes) if layer.plan and not layer.gone else None,
+        cost=None if layer.gone else cost_of(layer.plan),
         gone=layer.gone,
         left=layer.left,
         policies=[

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from hashlib import sha256
 from http import HTTPStatus
@@ -15,6 +15,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoes
 from markupsafe import Markup
 
 from tidegate.config.rules.drift import DriftState
+from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.left_behind import stays
 from tidegate.deploys.rules.locking import LONGEST_REASON
 from tidegate.deploys.rules.overview import by_stack
@@ -25,6 +26,7 @@ from tidegate.deploys.rules.review import moment
 from tidegate.deploys.rules.speculative_plan import LayerState
 from tidegate.deploys.rules.state import FAILED, State, is_final
 from tidegate.deploys.texts.advice import NEWER_REVISION, REPLACED, REPLACED_SENTENCE
+from tidegate.plans.rules.cost import difference_text, money, signed, total_text
 from tidegate.plans.rules.counts import each_count
 from tidegate.pull_requests.rules.record import PullRequestRecord, PullRequestState, VerdictKind
 from tidegate.roots.rules.query_words import MAXIMUM_LENGTH
@@ -171,6 +173,10 @@ class Rendering:
             in_path=in_path,
             anchor=anchor,
             each_count=each_count,
+            difference=difference_text,
+            money=money,
+            signed=signed,
+            total_cost=_total_cost,
         )
 
     def page(self, template: str, status: HTTPStatus = HTTPStatus.OK, **values: Any) -> Response[str]:
@@ -245,6 +251,11 @@ def _pull_look(record: PullRequestRecord) -> tuple[str, str]:
 def _harmless(value: Any) -> Any:
     """Return what a template shows without escape sequences, control characters and marks that turn text around."""
     return plain(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _total_cost(deployments: Iterable[Deployment]) -> str:
+    """Return what the plans of deployments cost together, empty where none says."""
+    return total_text(each.planned.plan.cost for each in deployments if each.planned.plan)
 
 
 def _moment(at: datetime | None) -> str:

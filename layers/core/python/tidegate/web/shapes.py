@@ -24,7 +24,8 @@ from tidegate.deploys.rules.unapproved import asked_here
 from tidegate.deploys.rules.waiting import Review
 from tidegate.deploys.search_deployments import Found
 from tidegate.gates.get_change import ChangeView, WaveView
-from tidegate.plans.rules.plan import PlannedChanges
+from tidegate.plans.rules.cost import decimal_text
+from tidegate.plans.rules.plan import Plan, PlannedChanges
 from tidegate.ports import HistoryPage, KnownRepository
 from tidegate.texts.markdown import without_marks
 from tidegate.vcs.rules.headline import Headline
@@ -33,6 +34,7 @@ from tidegate.web.models import (
     ApprovalModel,
     AuditedModel,
     Changes,
+    CostModel,
     DependencyModel,
     DeploymentBrief,
     DeploymentDetails,
@@ -49,6 +51,7 @@ from tidegate.web.models import (
     ReplacementModel,
     RepositoryModel,
     RequirementsModel,
+    ResourceCostModel,
     ReviewModel,
     ReviewRuleModel,
     RootModel,
@@ -116,6 +119,7 @@ class Shapes:
             "error": one.error,
             "changed_at": one.changed_at,
             "changes": changes_of(one.planned.plan.changes) if one.planned.plan else None,
+            "cost": cost_of(one.planned.plan),
             "pull_request": one.request.pull_request,
             "pull_request_reference": self.reference(one.request.pull_request),
             "headline": _headline(one.request.headline),
@@ -333,6 +337,23 @@ class Shapes:
             destroy=place.deployment is not None and place.deployment.request.destroy is not None,
             url=self.deployment_url(waiting.deployment),
         )
+
+
+def cost_of(plan: Plan | None) -> CostModel | None:
+    """Return what a plan costs, None if nothing states it."""
+    if plan is None or (cost := plan.cost) is None:
+        return None
+    return CostModel(
+        currency=cost.currency,
+        monthly=decimal_text(cost.monthly),
+        difference=decimal_text(cost.difference),
+        resources=[
+            ResourceCostModel(address=each.address, difference=decimal_text(each.difference)) for each in cost.resources
+        ],
+        more=cost.more,
+        unsupported=cost.unsupported,
+        problem=cost.problem,
+    )
 
 
 def changes_of(changes: PlannedChanges) -> Changes:

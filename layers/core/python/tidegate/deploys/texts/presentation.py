@@ -12,7 +12,7 @@ from tidegate.deploys.rules.review import moment
 from tidegate.deploys.rules.slots import SlotWait
 from tidegate.deploys.rules.state import State
 from tidegate.deploys.rules.waiting import AfterGate
-from tidegate.plans.rules.counts import counts
+from tidegate.plans.rules.counts import counts_and_cost
 from tidegate.rules import access
 from tidegate.texts.markdown import code, escaped
 from tidegate.texts.sentences import listed
@@ -205,8 +205,9 @@ def what_was_not(deployment: Deployment) -> str:
 
 
 def counts_of(deployment: Deployment) -> str:
-    """Return what the deployment's plan changes, in short."""
-    return counts(deployment.planned.plan.changes) if deployment.planned.plan else "no plan"
+    """Return what the deployment's plan changes and costs, in short."""
+    plan = deployment.planned.plan
+    return counts_and_cost(plan.changes, plan.cost) if plan else "no plan"
 
 
 def many(count: int, noun: str) -> str:

@@ -15,6 +15,7 @@ from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.review import moment
 from tidegate.deploys.rules.state import State, is_final
+from tidegate.deploys.texts.cost_text import cost_paragraph
 from tidegate.deploys.texts.engine_annotations import engine_annotations
 from tidegate.deploys.texts.plan_text import cut_middle, cut_start, fenced_plan
 from tidegate.deploys.texts.presentation import View, approval, many, place
@@ -140,7 +141,8 @@ def _changes(deployment: Deployment, room: int) -> tuple[str, ...]:
         *_addresses(replaces, changes.replace, changes.replaced),
         f"{counts(changes)}.",
     ]
-    return (cut_middle("\n\n".join(parts), room),)
+    cost = cost_paragraph(deployment.planned.plan.cost)
+    return cut_middle("\n\n".join(parts), room - size(cost)), cost
 
 
 def _tense(state: State) -> tuple[str, str]:

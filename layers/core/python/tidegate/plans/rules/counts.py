@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
+from tidegate.plans.rules.cost import PlanCost, difference_text
+
 
 class Counted(Protocol):
     """Counts of a plan, as records and the API have them."""
@@ -44,6 +46,11 @@ def each_count(changes: Counted) -> tuple[Count, ...]:
 def counts(changes: Counted) -> str:
     """Return what a plan changes on one line, such as ``9 to add, 6 to change, 1 to destroy``."""
     return ", ".join(each.text for each in each_count(changes)) or "nothing to change"
+
+
+def counts_and_cost(changes: Counted, cost: PlanCost | None) -> str:
+    """Return what a plan changes, and its cost if it is stated: ``9 to add; +12.30 USD a month``."""
+    return f"{counts(changes)}; {difference_text(cost)}" if cost else counts(changes)
 
 
 def _each(changes: Counted) -> Iterator[Count]:

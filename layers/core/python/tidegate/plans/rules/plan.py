@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from tidegate.plans.rules.cost import PlanCost
+
 #: Addresses kept per kind of change, and characters of each: enough to read in a check run, little enough for a record
 #: and for a runner's result (256 KB). Keys of ``for_each`` may be of any length.
 KEPT_ADDRESSES, KEPT_CHARACTERS = 50, 400
@@ -56,7 +58,8 @@ class Artifact:
 class Plan:
     """The result of a plan job: exactly the reviewed plan is applied (design rule 6).
 
-    ``structured`` is the plan as rows (``structured_file``), None where its text alone is stored.
+    ``structured`` is the plan as rows (``structured_file``), None where its text alone is stored. ``cost`` is
+    None where no step states one.
     """
 
     job: str
@@ -67,6 +70,7 @@ class Plan:
     json: Artifact
     text: Artifact
     structured: Artifact | None = None
+    cost: PlanCost | None = None
 
 
 def planned_changes(plan: Mapping[str, Any]) -> PlannedChanges:

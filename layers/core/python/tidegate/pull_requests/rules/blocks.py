@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from tidegate.deploys.rules.left_behind import stays
 from tidegate.deploys.rules.speculative_plan import LayerState, SpeculativePlan
+from tidegate.deploys.texts.cost_text import cost_paragraph
 from tidegate.deploys.texts.plan_text import cut_start, fenced_plan
 from tidegate.deploys.texts.presentation import many
-from tidegate.plans.rules.counts import counts
+from tidegate.plans.rules.counts import counts_and_cost
 from tidegate.pull_requests.rules.tally import tally
 from tidegate.texts.markdown import bounded, code, escaped, fenced, folded, size, tagged_code
 
@@ -77,7 +78,7 @@ def _together(parts: Iterable[str]) -> str:
 def result(layer: SpeculativePlan) -> str:
     """Return how a layer ended, in a few words."""
     if layer.state is LayerState.PLANNED:
-        return counts(layer.plan.changes) if layer.plan else "planned"
+        return counts_and_cost(layer.plan.changes, layer.plan.cost) if layer.plan else "planned"
     if layer.is_gone:
         return f"gone: {stays(layer.left)}"
     return _WORDS[layer.state]
@@ -140,7 +141,8 @@ def _frame(view: LayerView, body: str, *, opened: bool = False) -> str:
         )
     facts = " · ".join(filter(None, (_place(layer), escaped(layer.why, _REASON), link("Log", view.log_url))))
     missing = "" if view.plan_text else "This plan's text has expired. Plan again to see it."
-    inside = _together(filter(None, (facts, missing, body)))
+    cost = cost_paragraph(layer.plan.cost) if layer.plan else ""
+    inside = _together(filter(None, (facts, cost, missing, body)))
     return folded(f"{tagged_code(layer.root.name, _NAME)}: {result(layer)}", inside, opened=opened)
 
 

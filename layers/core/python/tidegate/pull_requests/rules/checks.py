@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 from tidegate.changes.rules.stack import DEFAULT_STACK
 from tidegate.deploys.rules.speculative_plan import LayerState, SpeculativePlan
+from tidegate.deploys.texts.cost_text import cost_paragraph
 from tidegate.deploys.texts.engine_annotations import engine_annotations
 from tidegate.deploys.texts.plan_slots import NOBODY_WAITS, WaitingPlans
 from tidegate.deploys.texts.plan_text import cut_start, fenced_plan
 from tidegate.deploys.texts.presentation import many, people
-from tidegate.plans.rules.counts import counts
+from tidegate.plans.rules.counts import counts_and_cost
 from tidegate.pull_requests.rules.blocks import LAST_LINES, LayerView, alarms, because, link, result, table
 from tidegate.pull_requests.rules.record import PullRequestRecord, VerdictKind
 from tidegate.pull_requests.rules.remarks import AGAIN, conflict, left_behind, not_planned, older, rules, with_options
@@ -93,7 +94,7 @@ def render_layer(view: LayerView) -> CheckRun:
     layer = view.layer
     title, conclusion = _CONFLICT if layer.conflict else _ENDED[layer.state]
     if layer.state is LayerState.PLANNED and layer.plan:
-        title = counts(layer.plan.changes)
+        title = counts_and_cost(layer.plan.changes, layer.plan.cost)
     if layer.is_gone:
         title = result(layer)
         conclusion = Conclusion.SUCCESS if layer.left == 0 else Conclusion.NEUTRAL
@@ -270,6 +271,7 @@ def _layer_summary(view: LayerView) -> str:
         left_behind([layer], _REMARKS),
         _why_not(layer),
         *alarms([layer], _DESTROYED),
+        cost_paragraph(layer.plan.cost) if layer.plan else "",
         place,
         why,
         link("Log", view.log_url),

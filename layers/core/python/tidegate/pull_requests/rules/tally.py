@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 
 from tidegate.deploys.rules.speculative_plan import LayerState, SpeculativePlan
 from tidegate.deploys.texts.presentation import many
+from tidegate.plans.rules.cost import total_text
 from tidegate.plans.rules.counts import counts
 from tidegate.plans.rules.plan import PlannedChanges
 from tidegate.policies.rules.policy import PolicyVerdict
@@ -21,7 +22,7 @@ class Tally:
     """How many layers there are of each kind; ``gone`` are removed by the merge, ``left`` their remaining resources.
 
     ``changes`` is the sum of their plans, without addresses. ``failing`` are the names of the policy sets that fail,
-    ``warning`` those that only warn.
+    ``warning`` those that only warn. ``cost`` is the sum of what the plans cost, in words, empty where none says.
     """
 
     total: int
@@ -35,6 +36,7 @@ class Tally:
     warning: tuple[str, ...]
     gone: int = 0
     left: int = 0
+    cost: str = ""
 
     def __str__(self) -> str:
         """Return it as one line, failures first: ``1 failed, 3 with changes (2 to add, 1 to destroy), 1 unchanged``."""
@@ -42,11 +44,14 @@ class Tally:
             f"{self.failed} failed" if self.failed else "",
             f"{self.refused} refused" if self.refused else "",
             f"{self.unplanned} not planned" if self.unplanned else "",
-            f"{self.changed} with changes ({counts(self.changes)})" if self.changed else "",
+            f"{self.changed} with changes ({self._changes()})" if self.changed else "",
             f"{self.unchanged} unchanged" if self.unchanged else "",
             f"{self.gone} gone{self._left()}" if self.gone else "",
         ]
         return ", ".join(filter(None, parts))
+
+    def _changes(self) -> str:
+        return "; ".join(filter(None, (counts(self.changes), self.cost)))
 
     def _left(self) -> str:
         return f" ({many(self.left, 'resource')} {'stays' if self.left == 1 else 'stay'})" if self.left else ""
@@ -55,7 +60,7 @@ class Tally:
 def tally(layers: Collection[SpeculativePlan]) -> Tally:
     """Return the counts of layers."""
     of = {state: sum(1 for each in layers if each.state is state) for state in LayerState}
-    plans = [each.plan.changes for each in layers if each.state is LayerState.PLANNED and each.plan]
+    plans = [each.plan for each in layers if each.state is LayerState.PLANNED and each.plan]
     verdicts = [verdict for each in layers for verdict in each.verdicts]
     failing = _names(each for each in verdicts if each.failed)
     gone = sum(1 for each in layers if each.is_gone)
@@ -66,11 +71,12 @@ def tally(layers: Collection[SpeculativePlan]) -> Tally:
         of[LayerState.WAITING] + of[LayerState.PLANNING] + of[LayerState.CANCELLED],
         of[LayerState.PLANNED],
         of[LayerState.NO_CHANGES] - gone,
-        PlannedChanges(**{name: sum(getattr(each, name) for each in plans) for name in _COUNTED}),
+        PlannedChanges(**{name: sum(getattr(each.changes, name) for each in plans) for name in _COUNTED}),
         failing,
         tuple(name for name in _names(each for each in verdicts if each.warned) if name not in failing),
         gone,
         sum(each.left or 0 for each in layers),
+        total_text(each.cost for each in plans),
     )
 
 
