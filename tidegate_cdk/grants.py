@@ -10,7 +10,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 
 from tidegate.deploys.rules.runner_size import to_text
-from tidegate.notifications.rules.destination import DestinationKind
+from tidegate.notifications.rules.destination import DestinationKind, names_to_text
 from tidegate.notifications.rules.destination import to_text as to_destinations
 from tidegate_cdk.artifact_grants import (
     check_policies,
@@ -472,7 +472,7 @@ def _slack(context: GrantContext) -> Grant:
 
 def _read_organization(context: GrantContext) -> Grant:
     """With the file come the destinations that repositories may name."""
-    given, names = read_organization(context), ",".join(each.name for each in context.settings.destinations)
+    given, names = read_organization(context), names_to_text(context.settings.destinations)
     return Grant(given.statements, {**given.environment, "TIDEGATE_DESTINATION_NAMES": names})
 
 
@@ -610,7 +610,7 @@ _GRANTS: Mapping[Capability, Callable[[GrantContext], Grant]] = {
     Capability.ANSWER_CLUSTER_TASKS: _answer_cluster_tasks,
     Capability.UPDATE_LIMITS: _update_limits,
     Capability.OPERATORS: _operators,
-    Capability.NOTIFICATIONS: _records("notifications", actions=(*_READ, "dynamodb:PutItem")),
+    Capability.NOTIFICATIONS: _records("notifications", actions=(*_READ, *_WRITE)),
     Capability.READ_NOTIFICATIONS: _records("notifications", actions=(*_READ, "dynamodb:Query")),
     Capability.SUBSCRIPTIONS: _records("notifications", actions=(*_READ, "dynamodb:PutItem")),
     Capability.NOTIFY: _notify,

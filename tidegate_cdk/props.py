@@ -104,7 +104,7 @@ class TidegateProps:
     ci_audience: str | None = None
     cluster_registrars: Sequence[str] | None = None
     cluster_hooks: Sequence[Mapping[str, Any]] | None = None
-    destinations: Mapping[str, Mapping[str, str]] | None = None
+    destinations: Mapping[str, Mapping[str, Any]] | None = None
 
     @classmethod
     def from_context(cls, context: Context) -> TidegateProps:

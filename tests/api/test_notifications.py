@@ -44,6 +44,12 @@ def test_without_notifications_the_page_says_how_to_get_some(wires, browser):
 
 def test_the_page_names_destinations_that_the_installation_does_not_declare(wires, browser):
     wires.notifications.keep_subscriptions(Subscriptions(REPOSITORY, (SUBSCRIPTION,)))
-    assert "does not declare deploys" in browser.get(PAGE).text
-    wires.put({"TIDEGATE_DESTINATION_NAMES": "deploys,owners"})
-    assert "does not declare" not in browser.get(PAGE).text
+    assert "does not declare the destination 'deploys'" in browser.get(PAGE).text
+    wires.put({"TIDEGATE_DESTINATION_NAMES": '{"deploys": [], "owners": []}'})
+    assert "nobody is told" not in browser.get(PAGE).text
+
+
+def test_the_page_names_destinations_that_are_not_for_the_repository(wires, browser):
+    wires.notifications.keep_subscriptions(Subscriptions(REPOSITORY, (SUBSCRIPTION,)))
+    wires.put({"TIDEGATE_DESTINATION_NAMES": '{"deploys": ["other/*"]}'})
+    assert "does not let the repository use the destination 'deploys'" in browser.get(PAGE).text

@@ -39,7 +39,7 @@ OTHER = {
     ],
     "destinations": {
         "hooks": {"kind": "webhook", "url": "https://hooks.example/x", "secret": "notify/hooks"},
-        "deploys": {"kind": "slack", "channel": "C0DEPLOYS", "secret": "notify/slack"},
+        "deploys": {"kind": "slack", "channel": "C0DEPLOYS", "secret": "notify/slack", "repositories": ["acme/*"]},
         "owners": {"kind": "email", "email": "owners@example.com"},
     },
     "alarm_email": "operators@example.com",

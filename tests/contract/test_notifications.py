@@ -58,3 +58,11 @@ def test_the_newest_deliveries_of_a_repository_come_first(notifications):
     saved = [notifications.save(delivery(minute)) for minute in (2, 1, 3)]
     notifications.save(replace(delivery(4), repository="acme/other"))
     assert list(notifications.deliveries(REPOSITORY, 2)) == [saved[2], saved[0]]
+
+
+def test_messages_are_counted_by_repository_destination_and_window(notifications):
+    later = NOW + timedelta(minutes=15)
+    assert [notifications.count_message(REPOSITORY, "deploys", NOW) for _ in range(3)] == [1, 2, 3]
+    for other in (("acme/other", "deploys", NOW), (REPOSITORY, "owners", NOW), (REPOSITORY, "deploys", later)):
+        assert notifications.count_message(*other) == 1
+    assert list(notifications.deliveries(REPOSITORY, 10)) == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 from tidegate.notifications.rules.delivery import NotificationDelivery
 from tidegate.notifications.rules.destination import Destination
@@ -20,6 +21,7 @@ class MemoryNotifications:
     def __init__(self) -> None:
         self._subscriptions: dict[str, Subscriptions] = {}
         self._deliveries: dict[tuple[str, str], NotificationDelivery] = {}
+        self._messages: Counter[tuple[str, str, datetime]] = Counter()
 
     def subscriptions(self, repository: str) -> Subscriptions:
         return self._subscriptions.get(repository, Subscriptions(repository))
@@ -37,6 +39,10 @@ class MemoryNotifications:
         saved = replace(delivery, version=delivery.version + 1)
         self._deliveries[delivery.repository, delivery.id] = saved
         return saved
+
+    def count_message(self, repository: str, destination: str, window: datetime) -> int:
+        self._messages[repository, destination, window] += 1
+        return self._messages[repository, destination, window]
 
     def deliveries(self, repository: str, limit: int) -> Sequence[NotificationDelivery]:
         found = [each for (of, _), each in self._deliveries.items() if of == repository]

@@ -11,6 +11,7 @@ from tidegate.config.loader import load_configuration
 from tidegate.config.matchless import matchless
 from tidegate.config.organization import Organization
 from tidegate.config.resolution import configure
+from tidegate.notifications.rules.destination import DeclaredDestinations
 from tidegate.notifications.rules.subscription import NotificationKind, Subscription
 from tidegate.rules.errors import InvalidConfiguration
 
@@ -47,9 +48,10 @@ def test_what_cannot_be_meant_is_refused(section, problem):
         load(f"notifications: [{section}]\n")
 
 
-def warnings(text, *declared):
+def warnings(text, *names, **limited):
     """Return the warnings about a file in an installation that declares these destinations."""
-    around = replace(Organization(), destinations=frozenset(declared))
+    declared = DeclaredDestinations({**dict.fromkeys(names, ()), **limited})
+    around = replace(Organization(), destinations=declared)
     loaded = load_configuration(text.encode(), REPOSITORY, around)
     return matchless(loaded, configure(loaded, ()), ())
 
@@ -62,6 +64,17 @@ def test_a_destination_that_the_installation_does_not_declare_is_a_warning_and_n
     assert "'deploys'" in warning
     assert "none" in warnings(TOLD)[0]
     assert warnings(text, "deploy", "owners") == ()
+
+
+def test_a_destination_that_is_not_for_the_repository_is_a_warning_and_proposed_to_nobody():
+    text = "version: 1\nnotifications:\n  - {destinations: [deploys], events: [failed]}\n"
+    assert warnings(text, deploys=("other/*", REPOSITORY)) == ()
+    [warning] = warnings(text, deploys=("other/*", f"{REPOSITORY}-2"))
+    assert warning.startswith("tidegate.yaml:3: ")
+    assert "'deploys'" in warning
+    assert "repositories" in warning
+    [other] = warnings(text.replace("deploys", "deploy"), deploys=("other/*",))
+    assert "deploys" not in other
 
 
 def test_where_the_installation_is_not_known_any_name_is_accepted():

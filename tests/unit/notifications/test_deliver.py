@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 
 from tests.builders import NOW, REPOSITORY, amended, any_plan, deployment_in
-from tests.unit.notifications.told import DESTINATIONS, Told
+from tests.unit.notifications.told import OPEN, Told
 from tidegate.deploys.rules.state import State
 from tidegate.messages.queues import DeliverNotification
 from tidegate.notifications.deliver import deliver
@@ -71,6 +71,15 @@ def test_a_destination_that_the_installation_no_longer_declares_is_not_called():
     told.deliver()
     assert the(told).state is DeliveryState.FAILED
     assert "does not declare" in the(told).error
+
+
+def test_a_destination_of_other_repositories_is_not_called():
+    told = Told("others")
+    told.put(WAITING)
+    told.deliver()
+    assert the(told).state is DeliveryState.FAILED
+    assert "does not let this repository" in the(told).error
+    assert told.bodies == []
 
 
 def test_an_attempt_that_was_recorded_is_not_made_again():
@@ -154,7 +163,7 @@ def test_no_message_has_a_plans_text_unless_that_is_asked_for():
         told.ports.artifacts.objects[any_plan().text.key] = b"\x1b[1m+ aws_sqs_queue.secret-plan\n"
         told.put(WAITING)
         told.deliver()
-        assert [("secret-plan" in body) for _, body in told.bodies] == [asked] * len(DESTINATIONS)
+        assert [("secret-plan" in body) for _, body in told.bodies] == [asked] * len(OPEN)
         assert not any("\\u001b" in body or "\x1b" in body for _, body in told.bodies)
 
 

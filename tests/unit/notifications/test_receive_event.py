@@ -12,7 +12,7 @@ from tidegate.deploys.rules.state import State
 from tidegate.messages.queues import DriftFound, QueueLocked, ReviewExpiresSoon
 from tidegate.notifications.keep_subscriptions import keep_subscriptions
 from tidegate.notifications.receive_event import receive_drift, receive_expiring, receive_lock
-from tidegate.notifications.rules.delivery import MOST_NOTICES, DeliveryState
+from tidegate.notifications.rules.delivery import MESSAGES_SECONDS, MOST_MESSAGES, MOST_NOTICES, DeliveryState
 from tidegate.notifications.rules.subscription import NotificationKind, Subscription, Subscriptions
 from tidegate.ports import KnownRepository
 from tidegate.rules.timestamp import timestamp_text
@@ -96,6 +96,43 @@ def test_a_digest_shows_a_limited_number_and_counts_the_others():
     told.deliver()
     assert f"{MOST_NOTICES + 3} notifications" in told.bodies[1][1]
     assert "3 more are not shown." in told.bodies[1][1]
+
+
+@pytest.mark.parametrize("digest", [0, 60])
+def test_a_repository_that_floods_people_sends_one_message_more_at_the_end_of_the_window(digest):
+    told = Told("deploys", "owners", digest=digest)
+    for number in range(MOST_MESSAGES + 5):
+        told.put(waiting(number + 1, f"root-{number}"))
+    pauses = told.deliver()
+    assert len([each for each in pauses if not each]) == 2 * MOST_MESSAGES
+    bodies = [body for name, body in told.bodies if name == "deploys"]
+    assert len(bodies) == MOST_MESSAGES + 1
+    assert "5 notifications" in bodies[-1]
+    assert f"root-{MOST_MESSAGES + 4}" in bodies[-1]
+
+
+def test_other_windows_and_programs_are_not_limited():
+    told = Told("deploys", "hooks")
+    for number in range(MOST_MESSAGES + 2):
+        told.put(waiting(number + 1, f"root-{number}"))
+    told.clock.advance(MESSAGES_SECONDS)
+    told.put(waiting(900, "later"))
+    told.deliver()
+    assert len([name for name, _ in told.bodies if name == "hooks"]) == MOST_MESSAGES + 3
+    assert "Review waits: later" in [body for name, body in told.bodies if name == "deploys"][-1]
+
+
+def test_what_floods_is_told_once_and_nothing_of_it_is_lost():
+    told = Told("deploys", digest=0)
+    flood = [waiting(number + 1, f"root-{number}") for number in range(MOST_MESSAGES + 3)]
+    for each in flood[:-1]:
+        told.put(each)
+    told.event(flood[-2])
+    told.deliver()
+    told.put(flood[-1])
+    told.deliver()
+    assert [f"root-{MOST_MESSAGES + 1}" in body for _, body in told.bodies].count(True) == 1
+    assert "Review waits: root-" in told.bodies[-1][1]
 
 
 def test_what_comes_after_its_digest_was_sent_is_sent_by_itself():

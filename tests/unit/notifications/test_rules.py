@@ -10,7 +10,15 @@ from hypothesis import strategies as st
 
 from tests.unit.notifications.told import DESTINATIONS
 from tidegate.notifications.rules.delivery import LONGEST_PAUSE, pause_after
-from tidegate.notifications.rules.destination import DestinationRefused, destination, from_text, to_text, url_problem
+from tidegate.notifications.rules.destination import (
+    DestinationRefused,
+    destination,
+    from_text,
+    names_from_text,
+    names_to_text,
+    to_text,
+    url_problem,
+)
 from tidegate.notifications.rules.signing import signed_headers, signing_key
 
 HOOK = {"kind": "webhook", "url": "https://hooks.example/x", "secret": "hooks"}
@@ -19,6 +27,9 @@ HOOK = {"kind": "webhook", "url": "https://hooks.example/x", "secret": "hooks"}
 def test_functions_read_destinations_as_the_installation_wrote_them():
     assert from_text(to_text(DESTINATIONS.values())) == DESTINATIONS
     assert from_text("") == {}
+    declared = names_from_text(names_to_text(DESTINATIONS.values()))
+    assert declared.listed == {name: each.repositories for name, each in DESTINATIONS.items()}
+    assert names_from_text("").listed == {}
 
 
 @pytest.mark.parametrize(
@@ -32,6 +43,10 @@ def test_functions_read_destinations_as_the_installation_wrote_them():
         ("a", {"kind": "slack", "channel": "#deploys", "secret": "x"}, "channel"),
         ("a", {"kind": "email", "email": "nobody"}, "e-mail"),
         ("a", {**HOOK, "secret": "a b"}, "secret"),
+        ("a", {**HOOK, "repositories": []}, "repositories"),
+        ("a", {**HOOK, "repositories": "acme/*"}, "repositories"),
+        ("a", {**HOOK, "repositories": ["acme/*", "a b"]}, "'a b'"),
+        ("a", {**HOOK, "repositories": [7]}, "'7'"),
         ("a", {**HOOK, "url": "http://hooks.example/x"}, "https"),
     ],
 )

@@ -18,8 +18,13 @@ DESTINATIONS = {
         "deploys": {"kind": "slack", "channel": "C0DEPLOYS", "secret": "slack"},
         "office": {"kind": "teams", "secret": "teams"},
         "owners": {"kind": "email", "email": "owners@example.com"},
+        "others": {"kind": "webhook", "url": "https://hooks.example/x", "secret": "hooks", "repositories": ["other/*"]},
     }.items()
 }
+
+
+#: Those that every repository may use.
+OPEN = tuple(name for name, each in DESTINATIONS.items() if not each.repositories)
 
 
 class Told:
@@ -28,7 +33,7 @@ class Told:
     def __init__(self, *names, on=tuple(NotificationKind), **how):
         settings = {"TIDEGATE_WEB_URL": "https://tidegate.example"}
         self.ports = memory_ports(settings, destinations=DESTINATIONS)
-        subscription = Subscription(names or tuple(DESTINATIONS), on, **how)
+        subscription = Subscription(names or OPEN, on, **how)
         self.notifications.keep_subscriptions(Subscriptions(REPOSITORY, (subscription,)))
 
     notifications, queue = port("notifications"), port("notification_queue")

@@ -117,13 +117,9 @@ class ClusterSettings(Settings):
 
 
 class DestinationNameSettings(Settings):
-    """The names of the destinations that the installation declares, separated by commas."""
+    """The names of the destinations that the installation declares, and who may use them, as JSON."""
 
     listed: str = Field("", alias="TIDEGATE_DESTINATION_NAMES")
-
-    @property
-    def names(self) -> frozenset[str]:
-        return frozenset(filter(None, self.listed.split(",")))
 
 
 class EndpointSettings(Settings):

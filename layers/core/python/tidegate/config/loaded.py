@@ -82,7 +82,8 @@ class LoadedConfiguration:
     of roots whose stacks and own sections leave it open, as are ``google`` and ``azure``, and ``runner`` what these ask
     of runners. ``config_updates`` is None for what is no config repository. ``clusters`` are roots as well, which are
     declared whether or not root modules are to be discovered. ``notifications`` say who is told of what;
-    ``destinations`` are the names of those that the installation declares, None if they are not known here.
+    ``undelivered`` says why destinations in them get nothing from this repository, by their names; None if the
+    installation is not known here.
     """
 
     engine: Engine
@@ -119,7 +120,7 @@ class LoadedConfiguration:
     config_updates: ConfigUpdates | None = None
     clusters: tuple[DeclaredRoot, ...] = ()
     notifications: tuple[Subscription, ...] = ()
-    destinations: frozenset[str] | None = None
+    undelivered: Mapping[str, str] | None = None
 
     @property
     def declared(self) -> tuple[DeclaredRoot, ...]:

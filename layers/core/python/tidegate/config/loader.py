@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -33,6 +33,7 @@ from tidegate.config.stack_sections import (
 from tidegate.config.update_sections import crossed_waits, declared_updates
 from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
 from tidegate.documents.document import KEY, Document, read_document
+from tidegate.notifications.rules.destination import DeclaredDestinations
 from tidegate.policies.rules.policy_set import PolicySet
 from tidegate.rules.errors import InvalidConfiguration
 
@@ -135,7 +136,7 @@ def _loaded(
         policy_sets=_policy_sets(document, configuration),
         applying=rules,
         limits=organization.limits,
-        destinations=organization.destinations,
+        undelivered=_undelivered(configuration, repository, organization.destinations),
         masks=configuration.mask_patterns,
         clone=configuration.clone.settings,
         aws=written(document, ("aws",), configuration.aws),
@@ -180,6 +181,15 @@ def _checks(
         RequirementCheck(each.tag_query, each.requirements(rules), line)
         for each, line in zip(sections, lines, strict=True)
     )
+
+
+def _undelivered(
+    configuration: Configuration, repository: str, declared: DeclaredDestinations | None
+) -> Mapping[str, str] | None:
+    if declared is None:
+        return None
+    names = {name for each in configuration.notifications for name in each.destinations}
+    return {name: problem for name in names if (problem := declared.problem(name, repository))}
 
 
 def _destinations(document: Document, configuration: Configuration) -> tuple[DestinationBranch, ...]:

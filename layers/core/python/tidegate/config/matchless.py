@@ -115,20 +115,13 @@ def _meant(query: TagQuery, known: Collection[str]) -> str:
 
 
 def _destinations(loaded: LoadedConfiguration) -> Iterator[tuple[int, str]]:
-    """Yield a sentence for each destination that the installation does not declare.
+    """Yield a sentence for each destination that this repository cannot use.
 
     It is no mistake of the file, as a destination can be removed while files name it: no deploy stops for that.
     """
-    if loaded.destinations is None:
-        return
-    known = sorted(loaded.destinations)
     named = {name: each.line for each in loaded.notifications for name in each.destinations}
-    for name, line in named.items():
-        if name not in known:
-            near = nearest(name, known)
-            meant = f"Did you mean {quoted(near)}?" if near else f"It declares {', '.join(known) or 'none'}."
-            what = f"this installation does not declare the destination {quoted(name)}, so nobody is told there"
-            yield line, f"notifications: {what}. {meant}"
+    for name, problem in (loaded.undelivered or {}).items():
+        yield named[name], f"notifications: {problem}"
 
 
 def _directories(loaded: LoadedConfiguration, files: Collection[str]) -> Iterator[tuple[int, str]]:

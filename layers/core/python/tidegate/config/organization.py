@@ -26,6 +26,7 @@ from tidegate.config.section import Section, sections_of
 from tidegate.config.values import FormatVersion, Name, as_list, empty_if_absent, refused
 from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
 from tidegate.documents.document import KEY, Document, Path, Place, read_document
+from tidegate.notifications.rules.destination import DeclaredDestinations
 from tidegate.roots.rules.root import EngineName
 from tidegate.rules.errors import InvalidConfiguration, quoted
 
@@ -106,7 +107,7 @@ class Layered(Document):
 class Organization:
     """The organization's configuration. ``review`` is the review rule if neither file has one.
 
-    ``digest`` identifies the file. ``destinations`` are the names of the installation's, None if they are not known.
+    ``digest`` identifies the file. ``destinations`` are those of the installation, None if they are not known.
     ``problem`` is why the organization's file is invalid: then no repository's is valid
     either.
     """
@@ -117,7 +118,7 @@ class Organization:
     limits: Limits = field(default_factory=Limits)
     problem: InvalidConfiguration | None = None
     digest: str = ""
-    destinations: frozenset[str] | None = None
+    destinations: DeclaredDestinations | None = None
 
     @property
     def says_nothing(self) -> bool:

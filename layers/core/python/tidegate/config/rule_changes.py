@@ -36,7 +36,7 @@ _SHAPE = frozenset(
     }
 )
 #: The organization's keys are the same for both files; warnings decide nothing, and notifications grant nothing.
-_IGNORED = frozenset({"limits", "warnings", "notifications", "destinations"})
+_IGNORED = frozenset({"limits", "warnings", "notifications", "undelivered"})
 #: The keys of fields that are called otherwise.
 _KEYS = {
     "policies": "access_control",

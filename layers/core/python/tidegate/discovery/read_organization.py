@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from tidegate.config.organization import Organization, read_organization
 from tidegate.deploys.rules.review_rule import PlanReview
+from tidegate.notifications.rules.destination import DeclaredDestinations
 from tidegate.ports import OrganizationFile
 
 
@@ -15,7 +16,9 @@ class OrganizationReader:
     ``review`` is the review rule if no configuration has one, ``destinations`` are the installation's.
     """
 
-    def __init__(self, file: OrganizationFile, review: PlanReview, destinations: frozenset[str] | None = None) -> None:
+    def __init__(
+        self, file: OrganizationFile, review: PlanReview, destinations: DeclaredDestinations | None = None
+    ) -> None:
         self._file, self._review, self._destinations = file, review, destinations
         self._known: tuple[bytes | None, Organization] = None, self._read(None)
 

@@ -7,7 +7,7 @@ from urllib.parse import quote, urlencode
 
 from tidegate.messages.queues import DeliverNotification
 from tidegate.notifications.rules.delivery import DeliveryState, NotificationDelivery, pause_after
-from tidegate.notifications.rules.destination import Destination, DestinationKind
+from tidegate.notifications.rules.destination import Destination, DestinationKind, may_use
 from tidegate.notifications.rules.notice import Notice
 from tidegate.notifications.rules.outgoing import NotDelivered, Outgoing
 from tidegate.notifications.rules.subscription import NotificationKind
@@ -33,10 +33,9 @@ def deliver(ports: Ports, message: DeliverNotification) -> str:
         return "There is nothing to deliver."
     destination = ports.destinations.get(delivery.destination)
     if destination is None:
-        gone = "The installation does not declare this destination."
-        ended = replace(delivery, state=DeliveryState.FAILED, error=gone, ended_at=ports.clock.now())
-        ports.notifications.save(ended)
-        return gone
+        return _refused(ports, delivery, "The installation does not declare this destination.")
+    if not may_use(destination.repositories, delivery.repository):
+        return _refused(ports, delivery, "The installation does not let this repository use this destination.")
     try:
         ports.receivers.send(destination, _outgoing(ports, destination, delivery))
     except NotDelivered as error:
@@ -51,6 +50,11 @@ def _begun(ports: Ports, message: DeliverNotification) -> NotificationDelivery |
     if delivery is None or not delivery.awaits(message.attempt, ports.clock.now()):
         return None
     return ports.notifications.save(delivery.begun(ports.clock.now()))
+
+
+def _refused(ports: Ports, delivery: NotificationDelivery, why: str) -> str:
+    ports.notifications.save(replace(delivery, state=DeliveryState.FAILED, error=why, ended_at=ports.clock.now()))
+    return why
 
 
 def _failed(ports: Ports, delivery: NotificationDelivery, error: NotDelivered) -> str:

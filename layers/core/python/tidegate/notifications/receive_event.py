@@ -6,6 +6,7 @@ An event that arrives again begins nothing new. The deliveries are stored before
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
 
 from tidegate.changes.rules.stack import DEFAULT_STACK
 from tidegate.deploys.rules.freeze import frozen_tags
@@ -13,11 +14,16 @@ from tidegate.deploys.rules.repository_locks import WHOLE, named
 from tidegate.deploys.rules.state import State
 from tidegate.messages.queues import DeploymentChanged, DriftFound, LockEvent, QueueLocked, ReviewExpiresSoon
 from tidegate.notifications.rules.delivery import (
+    MESSAGES_SECONDS,
+    MOST_MESSAGES,
     DeliveryState,
+    NotificationDelivery,
     Placed,
     first_of_window,
+    rest_of_flood,
     rest_of_window,
     single,
+    window,
 )
 from tidegate.notifications.rules.notice import KINDS, Notice, details, notice_of, shortened
 from tidegate.notifications.rules.subscription import NotificationKind, Subscription
@@ -123,20 +129,37 @@ def tell(ports: Ports, notice: Notice, about: Iterable[Tagged]) -> str:
 
 
 def _begin(ports: Ports, notice: Notice, subscription: Subscription) -> None:
+    """Begin or join a delivery, unless this repository floods the people there: then join that of the flood."""
     destination = ports.destinations.get(subscription.destinations[0])
-    if not subscription.digest or destination is None or not destination.digests:
+    if destination is None or not destination.digests:
         deciding_again(lambda: _keep(ports, notice, single(notice, subscription)))
-        return
-    if not deciding_again(lambda: _collected(ports, notice, subscription)):
+    elif not deciding_again(lambda: _limited(ports, notice, subscription)):
         _keep(ports, notice, single(notice, subscription))
 
 
-def _collected(ports: Ports, notice: Notice, subscription: Subscription) -> bool:
-    """Tell whether a delivery of the current window has the notice."""
+def _limited(ports: Ports, notice: Notice, subscription: Subscription) -> bool:
+    """Tell whether a delivery of a current window has the notice."""
     now = ports.clock.now()
-    if _keep(ports, notice, first_of_window(notice, subscription, now)):
-        return True
-    return _keep(ports, notice, rest_of_window(notice, subscription, now))
+    if subscription.digest:
+        choices = [first_of_window(notice, subscription, now), rest_of_window(notice, subscription, now)]
+    else:
+        choices = [single(notice, subscription)]
+    for placed in choices:
+        if not _exists(ports, placed) and _is_flood(ports, placed.delivery, now):
+            return _keep(ports, notice, rest_of_flood(notice, subscription, now))
+        if _keep(ports, notice, placed):
+            return True
+    return False
+
+
+def _exists(ports: Ports, placed: Placed) -> bool:
+    return ports.notifications.delivery(placed.delivery.repository, placed.delivery.id) is not None
+
+
+def _is_flood(ports: Ports, new: NotificationDelivery, now: datetime) -> bool:
+    """Count a new message, and tell whether it is one too many."""
+    start = window(now, MESSAGES_SECONDS)
+    return ports.notifications.count_message(new.repository, new.destination, start) > MOST_MESSAGES
 
 
 def _keep(ports: Ports, notice: Notice, placed: Placed) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:  # Functions import this, and their starts count.
@@ -27,6 +28,9 @@ class Notifications(Protocol):
 
     def save(self, delivery: NotificationDelivery) -> NotificationDelivery:
         """Write it if the stored one still has its version; return it with its new one. Raise Conflict."""
+
+    def count_message(self, repository: str, destination: str, window: datetime) -> int:
+        """Count a message to a destination in the window that begins then; return how many there were."""
 
     def deliveries(self, repository: str, limit: int) -> Sequence[NotificationDelivery]:
         """Return the newest deliveries of a repository, newest first, ``limit`` at most."""

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from tidegate.deploys.rules.runner_size import RunnerOffer
     from tidegate.discovery.read_organization import OrganizationReader
     from tidegate.discovery.root_index import RootIndexes
-    from tidegate.notifications.rules.destination import Destination
+    from tidegate.notifications.rules.destination import DeclaredDestinations, Destination
     from tidegate.ports import (
         Accounts,
         AppManifests,
@@ -581,9 +581,11 @@ class Ports:
         return SqsNotificationQueue(self._sqs, NotificationSettings.from_env(self.environ).queue)
 
     @cached_property
-    def destination_names(self) -> frozenset[str]:
-        """The names of the destinations that the installation declares."""
-        return DestinationNameSettings.from_env(self.environ).names
+    def declared_destinations(self) -> DeclaredDestinations:
+        """The names of the destinations that the installation declares, and who may use them."""
+        from tidegate.notifications.rules.destination import names_from_text
+
+        return names_from_text(DestinationNameSettings.from_env(self.environ).listed)
 
     @cached_property
     def destinations(self) -> Mapping[str, Destination]:
@@ -769,7 +771,7 @@ class Ports:
         from tidegate.discovery.read_organization import OrganizationReader
 
         review = ReviewSettings.from_env(self.environ).plan_review
-        return OrganizationReader(self.organization_file, review, self.destination_names)
+        return OrganizationReader(self.organization_file, review, self.declared_destinations)
 
     @cached_property
     def root_indexes(self) -> RootIndexes:

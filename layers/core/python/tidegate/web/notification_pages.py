@@ -49,12 +49,13 @@ class NotificationPages:
         found = self._ports.notifications.deliveries(repository, LISTED)
         subscribed = self._ports.notifications.subscriptions(repository).listed
         listed = [notification(each) for each in found]
-        named = {name for each in subscribed for name in each.destinations}
+        named = sorted({name for each in subscribed for name in each.destinations})
+        problems = (self._ports.declared_destinations.problem(name, repository) for name in named)
         return self._rendering.show(
             app,
             "notifications.html",
             repository=repository,
             notifications=[(one, each.made_at, each.ended_at) for one, each in zip(listed, found, strict=True)],
             subscribed=bool(subscribed),
-            undeclared=sorted(named - self._ports.destination_names),
+            problems=[each for each in problems if each],
         )

@@ -1,6 +1,7 @@
 """Notifications: items of the partition ``notifications#OWNER/REPO``.
 
 ``#subscriptions`` says who is told of what. ``delivery#ID`` is a message, for two weeks.
+``messages#DESTINATION#WINDOW`` counts messages.
 """
 
 from __future__ import annotations
@@ -8,15 +9,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from tidegate.aws.records import pack, to_item, unpack
 from tidegate.aws.table import Table
 from tidegate.notifications.rules.delivery import NotificationDelivery
 from tidegate.notifications.rules.subscription import Subscriptions
+from tidegate.rules.timestamp import timestamp_text
 
-_SUBSCRIPTIONS, _DELIVERY, _RECORD = "#subscriptions", "delivery#", "record"
-KEPT_SECONDS = 14 * 24 * 3600
+_SUBSCRIPTIONS, _DELIVERY, _MESSAGES, _RECORD = "#subscriptions", "delivery#", "messages#", "record"
+KEPT_SECONDS, _COUNTED_SECONDS = 14 * 24 * 3600, 24 * 3600
 
 
 class DynamoNotifications:
@@ -43,6 +46,15 @@ class DynamoNotifications:
         item = {**key, _RECORD: pack(saved), "version": saved.version, "expires_at": int(self._now()) + KEPT_SECONDS}
         self._table.put(f"The notification {delivery.id}", item, _at_version(delivery.version))
         return saved
+
+    def count_message(self, repository: str, destination: str, window: datetime) -> int:
+        change = {
+            "UpdateExpression": "SET expires_at = :expires ADD messages :one",
+            "ExpressionAttributeValues": to_item({":expires": int(self._now()) + _COUNTED_SECONDS, ":one": 1}),
+        }
+        sk = f"{_MESSAGES}{destination}#{timestamp_text(window)}"
+        before = self._table.update(f"The number of messages to {destination}", _pk(repository), sk, change)
+        return int(before.get("messages", 0)) + 1
 
     def deliveries(self, repository: str, limit: int) -> Sequence[NotificationDelivery]:
         items = self._table.query(

@@ -19,6 +19,9 @@ GIVE_UP_AFTER = timedelta(hours=24)
 MOST_NOTICES = 20
 #: An attempt takes no longer, as Lambda ends the function ``steps`` after this time.
 LONGEST_ATTEMPT = timedelta(seconds=60)
+#: Messages about one repository to one destination within so many seconds: everything else becomes one more message.
+#: SQS delays a message by 15 minutes at most.
+MOST_MESSAGES, MESSAGES_SECONDS = 30, 900
 _LONGEST_ERROR = 300
 
 
@@ -102,16 +105,18 @@ def single(notice: Notice, subscription: Subscription) -> Placed:
 
 def first_of_window(notice: Notice, subscription: Subscription, now: datetime) -> Placed:
     """Return the delivery that the first notice of a change begins in its window: it is sent at once."""
-    start = _window(subscription, now)
+    start = window(now, subscription.digest)
     return Placed(_delivery(notice, subscription, DeliveryState.SENDING, start, f"{notice.group} first"), 0)
 
 
 def rest_of_window(notice: Notice, subscription: Subscription, now: datetime) -> Placed:
     """Return the delivery that collects the further notices of a change: it is sent when the window ends."""
-    start = _window(subscription, now)
-    end = start + timedelta(seconds=subscription.digest)
-    delivery = _delivery(notice, subscription, DeliveryState.COLLECTING, start, f"{notice.group} rest")
-    return Placed(delivery, max(1, int((end - now).total_seconds()) + 1))
+    return _collecting(notice, subscription, now, subscription.digest, f"{notice.group} rest")
+
+
+def rest_of_flood(notice: Notice, subscription: Subscription, now: datetime) -> Placed:
+    """Return the delivery that collects what exceeds ``MOST_MESSAGES``: it is sent when their window ends."""
+    return _collecting(notice, subscription, now, MESSAGES_SECONDS, "flood")
 
 
 def pause_after(attempts: int, asked: int | None = None) -> int:
@@ -121,9 +126,16 @@ def pause_after(attempts: int, asked: int | None = None) -> int:
     return int(min(FIRST_PAUSE * 2 ** min(attempts - 1, 10), LONGEST_PAUSE))
 
 
-def _window(subscription: Subscription, now: datetime) -> datetime:
+def window(now: datetime, length: int) -> datetime:
+    """Return the beginning of the window of so many seconds."""
     seconds = int(now.timestamp())
-    return datetime.fromtimestamp(seconds - seconds % subscription.digest, UTC)
+    return datetime.fromtimestamp(seconds - seconds % length, UTC)
+
+
+def _collecting(notice: Notice, subscription: Subscription, now: datetime, length: int, what: str) -> Placed:
+    start = window(now, length)
+    delivery = _delivery(notice, subscription, DeliveryState.COLLECTING, start, what)
+    return Placed(delivery, max(1, int((start + timedelta(seconds=length) - now).total_seconds()) + 1))
 
 
 def _delivery(

@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from tidegate.deploys.rules.aws_target import fits
+from tidegate.roots.rules.nearest import nearest
 from tidegate.rules.errors import TidegateError, quoted
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 _SECRET = re.compile(r"[A-Za-z0-9/_+=.@-]{1,200}")
 _CHANNEL = re.compile(r"[A-Z0-9]{3,30}")
+_REPOSITORIES = re.compile(r"[A-Za-z0-9_.*/-]{1,255}")
 _EMAIL = re.compile(r"[^@\s,]{1,64}@[^@\s,]{1,200}")
 _REST = r"(:[0-9]{1,5})?(/[!$-~]*)?"
 _HTTPS = re.compile(rf"https://[A-Za-z0-9.-]{{1,253}}{_REST}")
@@ -45,7 +48,7 @@ class Destination:
 
     ``url`` is that of a webhook, or of Slack's API. ``secret`` is the name in Secrets Manager: of the signing secret
     of a webhook, of Slack's tokens, or of the URL of a Teams workflow. ``channel`` is Slack's id of a channel,
-    ``email`` the address.
+    ``email`` the address. ``repositories`` are patterns of ``OWNER/NAME`` of those that may use it; empty for all.
     """
 
     name: str
@@ -54,11 +57,40 @@ class Destination:
     secret: str = ""
     channel: str = ""
     email: str = ""
+    repositories: tuple[str, ...] = ()
 
     @property
     def digests(self) -> bool:
         """Whether several messages become one: people read them. Programs get each event by itself."""
         return self.kind is not DestinationKind.WEBHOOK
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredDestinations:
+    """The names of an installation's destinations, each with its ``repositories``."""
+
+    listed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def problem(self, name: str, repository: str) -> str:
+        """Return why nobody is told at a destination of what happens in a repository, as sentences; empty if they are.
+
+        Only destinations that the repository may use are proposed.
+        """
+        if name not in self.listed:
+            usable = [each for each, patterns in self.listed.items() if may_use(patterns, repository)]
+            near = nearest(name, sorted(usable))
+            meant = f"Did you mean {quoted(near)}?" if near else f"It declares {', '.join(sorted(usable)) or 'none'}."
+            what = f"this installation does not declare the destination {quoted(name)}, so nobody is told there"
+            return f"{what}. {meant}"
+        if not may_use(self.listed[name], repository):
+            what = f"this installation does not let the repository use the destination {quoted(name)}"
+            return f"{what}, so nobody is told there. Ask an operator to add it to the destination's repositories."
+        return ""
+
+
+def may_use(patterns: tuple[str, ...], repository: str) -> bool:
+    """Tell whether a repository may use a destination with these ``repositories``."""
+    return not patterns or any(fits(each, repository) for each in patterns)
 
 
 #: The keys of each kind, all of which it needs. Slack's ``url`` has a default.
@@ -85,7 +117,7 @@ def destination(name: str, given: Mapping[str, Any]) -> Destination:
         allowed = f"Set kind to one of {', '.join(DestinationKind)}"
         raise DestinationRefused(name, f"{quoted(str(given.get('kind', '')))} is no kind", allowed) from None
     needed = _KEYS[kind]
-    known = {"kind", *needed, *(("url",) if kind is DestinationKind.SLACK else ())}
+    known = {"kind", "repositories", *needed, *(("url",) if kind is DestinationKind.SLACK else ())}
     if unknown := sorted(set(given) - known):
         raise DestinationRefused(name, f"unknown key {quoted(unknown[0])}", f"Allowed keys: {', '.join(sorted(known))}")
     for key in needed:
@@ -93,7 +125,22 @@ def destination(name: str, given: Mapping[str, Any]) -> Destination:
     url = given.get("url", SLACK_API if kind is DestinationKind.SLACK else "")
     if "url" in known:
         _check(name, "url", url)
-    return Destination(name, kind, str(url), *(str(given.get(key, "")) for key in ("secret", "channel", "email")))
+    secret, channel, email = (str(given.get(key, "")) for key in ("secret", "channel", "email"))
+    return Destination(name, kind, str(url), secret, channel, email, _repositories(name, given))
+
+
+def _repositories(name: str, given: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return who may use the destination. An empty list is refused: it would mean all."""
+    if "repositories" not in given:
+        return ()
+    listed = given["repositories"]
+    if not isinstance(listed, list | tuple) or not listed:
+        raise DestinationRefused(name, "repositories is no list with an entry", "Leave it out to allow all")
+    for each in listed:
+        if not isinstance(each, str) or not _REPOSITORIES.fullmatch(each):
+            problem = f"{quoted(str(each))} in repositories is no pattern"
+            raise DestinationRefused(name, problem, "Write OWNER/NAME, where * matches any text")
+    return tuple(listed)
 
 
 def _check(name: str, key: str, value: object) -> None:
@@ -126,3 +173,13 @@ def to_text(destinations: Iterable[Destination]) -> str:
 def from_text(text: str) -> Mapping[str, Destination]:
     """Return destinations by their names. Raise DestinationRefused."""
     return {name: destination(name, given) for name, given in json.loads(text or "{}").items()}
+
+
+def names_to_text(destinations: Iterable[Destination]) -> str:
+    """Return their names and repositories, as functions get them that need no more."""
+    return json.dumps({each.name: each.repositories for each in destinations}, separators=(",", ":"))
+
+
+def names_from_text(text: str) -> DeclaredDestinations:
+    """Return what ``names_to_text`` wrote; an empty text declares none."""
+    return DeclaredDestinations({name: tuple(given) for name, given in json.loads(text or "{}").items()})
