@@ -20,8 +20,13 @@ from tidegate.deploys.rules.job import LONGEST_LOG
 
 #: Longer lines continue on the next one, so that readers need not hold them.
 LONGEST_LINE = 16_384
-#: How engines begin an error, with and without a frame.
-_ERROR = re.compile(r"^(?:╷\n)?(?:│ )?Error: ", re.MULTILINE)
+#: How engines begin an error, with and without a frame and colours.
+_COLOURS = r"(?:\x1b\[[0-9;]*m)*"
+_ERROR = re.compile(rf"^(?:{_COLOURS}╷{_COLOURS}\n)?{_COLOURS}(?:│{_COLOURS} {_COLOURS})?Error: ", re.MULTILINE)
+#: Characters of a log's end that are reported.
+_LONGEST_END = 12_000
+#: Bytes of a failed step's output that are searched for its errors: a plan's text may come before them.
+_SEARCHED = 256 * 1024
 
 
 class JobLog:
@@ -47,6 +52,8 @@ class JobLog:
         self._passes: Callable[[str], str] = _nothing
         self.lines = 0
         self.size = 0
+        #: Where the output of the newest step begins, in bytes.
+        self.step_begins = 0
         self.grown = threading.Condition()
 
     def write(self, content: bytes) -> None:
@@ -203,7 +210,7 @@ def _nothing(_line: str) -> str:
     return ""
 
 
-def last_lines(path: Path, masker: Masker, count: int = 60, size: int = 12_000, *, start: int = 0) -> str:
+def last_lines(path: Path, masker: Masker, count: int = 60, size: int = _LONGEST_END, *, start: int = 0) -> str:
     """Return the end of a log from the byte ``start`` on, masked: at most ``count`` lines and ``size`` characters.
 
     It is empty if a program has deleted the log.
@@ -219,11 +226,15 @@ def last_lines(path: Path, masker: Masker, count: int = 60, size: int = 12_000, 
     return "\n".join(lines)[-size:]
 
 
-def error_lines(path: Path, masker: Masker) -> str:
-    """Return the end of a log as ``last_lines`` does; from the engine's first error on, if there is one."""
-    lines = last_lines(path, masker)
-    error = _ERROR.search(lines)
-    return lines[error.start() :] if error else lines
+def error_lines(log: JobLog) -> str:
+    """Return the output of the newest step from the engine's first error on, as long as ``last_lines`` may be.
+
+    Without an error, it is the end of the log.
+    """
+    start = max(log.step_begins, log.size - _SEARCHED)
+    text = last_lines(log.path, log.masker, _SEARCHED, _SEARCHED, start=start)
+    error = _ERROR.search(text)
+    return text[error.start() :][:_LONGEST_END] if error else last_lines(log.path, log.masker)
 
 
 def copy_masked(source: Path, target: Path, masker: Masker, start: int = 0, end: int | None = None) -> None:

@@ -132,7 +132,7 @@ class Planning:
         log = self._tools.log
         log.awaits_secrets = False
         log.release(STEPS)
-        start = log.size
+        log.step_begins = start = log.size
         log.release(_PLAN)
         return start, log.size
 

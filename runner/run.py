@@ -209,7 +209,7 @@ class _Ending:
             reporter.succeed(self._taken.token, outcome)
             return
         message = log.masker.mask(str(outcome))
-        lines = outcome.last_lines or error_lines(log.path, log.masker)
+        lines = outcome.last_lines or error_lines(log)
         lines = log.masker.mask(lines)
         reporter.fail(self._taken.token, outcome.error, message, lines, outcome.mark)
 

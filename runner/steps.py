@@ -81,10 +81,11 @@ class StepRunner:
             return first
         if any(_is_due(each, fault) for each in later):
             log.say(str(fault))
-            fault.last_lines = error_lines(log.path, log.masker)
+            fault.last_lines = error_lines(log)
         return fault
 
     def _run(self, step: WorkflowStep, acts: Mapping[StepKind, Act]) -> None:
+        self._tools.log.step_begins = self._tools.log.size
         environ = {**self._environ, **{name: self._filled(step, text) for name, text in step.env}}
         if step.kind is StepKind.RUN:
             self._program(step, environ)

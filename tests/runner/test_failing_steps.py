@@ -32,11 +32,30 @@ def test_a_failing_program_fails_the_plan_and_nothing_follows_but_what_wants_to(
     assert [call[0] for call in steps.calls()] == ["init"]
 
 
-@pytest.mark.parametrize("error", ["Error: no luck", "╷\n│ Error: no luck\n│\n╵"])
+@pytest.mark.parametrize(
+    "error",
+    [
+        "Error: no luck",
+        "╷\n│ Error: no luck\n│\n╵",
+        "\x1b[31m╷\x1b[0m\x1b[0m\n\x1b[31m│\x1b[0m \x1b[0m\x1b[1m\x1b[31mError: \x1b[0m\x1b[0m\x1b[1mno luck\x1b[0m",
+    ],
+    ids=["plain", "framed", "coloured"],
+)
 def test_what_is_told_of_a_failure_begins_with_the_first_error(steps: Steps, error: str) -> None:
     steps.plan(INIT, run_step(f"echo before; printf '%s\\n' '{error}'; echo 'Error: more'; exit 1"), PLAN)
     result = steps.failed("TerraformClientError", "failed with exit code 1.")
     assert result["last_lines"].startswith(f"{error}\nError: more\n")
+
+
+def test_the_first_of_many_errors_is_told(steps: Steps) -> None:
+    steps.plan(INIT, run_step('for i in $(seq 200); do echo "Error: number $i."; done; exit 1'), PLAN)
+    assert steps.failed("TerraformClientError", "exit code 1")["last_lines"].startswith("Error: number 1.\n")
+
+
+def test_an_error_that_is_ignored_is_not_the_failures(steps: Steps) -> None:
+    ignored = run_step("echo 'Error: style'; exit 1", ignore_errors=True)
+    steps.plan(INIT, PLAN, ignored, run_step("echo 'Error: no luck'; exit 1"))
+    assert steps.failed("TerraformClientError", "exit code 1")["last_lines"].startswith("Error: no luck\n")
 
 
 def test_what_is_for_failures_does_not_run_after_success(steps: Steps) -> None:

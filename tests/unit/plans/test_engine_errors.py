@@ -65,6 +65,44 @@ def test_what_is_not_in_the_repository_is_left_out(file):
     assert engine_errors(f"Error: No\n\n  on {file} line 3:\n   3: x\n\nWhy.\n", "live") == ()
 
 
+def test_errors_of_init_are_where_the_module_is_called():
+    printed = """
+Error: Failed to download module
+
+Could not download module "net" (main.tf:4) source code from
+"git::https://example.com/net.git": error downloading.
+
+Error: Unreadable module directory
+
+The directory  could not be read for module "q" at
+../b.tf:1.
+"""
+    assert [(each.path, each.line) for each in engine_errors(printed, "live/app")] == [
+        ("live/app/main.tf", 4),
+        ("live/b.tf", 1),
+    ]
+    assert first_error(printed) == "Failed to download module (main.tf line 4)"
+
+
+def test_frames_and_colours_of_an_error_are_left_out():
+    framed = """
+\x1b[31m╷\x1b[0m\x1b[0m
+\x1b[31m│\x1b[0m \x1b[0m\x1b[1m\x1b[31mError: \x1b[0m\x1b[0m\x1b[1mResource precondition failed\x1b[0m
+\x1b[31m│\x1b[0m \x1b[0m
+\x1b[31m│\x1b[0m \x1b[0m\x1b[0m  on ../net/main.tf line 6, in resource "terraform_data" "d":
+\x1b[31m│\x1b[0m \x1b[0m   6:       condition = \x1b[4mvar.y == "b"\x1b[0m\x1b[0m
+\x1b[31m│\x1b[0m \x1b[0m    \x1b[90m├────────────────\x1b[0m
+\x1b[31m│\x1b[0m \x1b[0m\x1b[0m    \x1b[90m│\x1b[0m \x1b[1mvar.y\x1b[0m is "c"
+\x1b[31m│\x1b[0m \x1b[0m\x1b[0m
+\x1b[31m│\x1b[0m \x1b[0mY must be b.
+\x1b[31m╵\x1b[0m\x1b[0m
+"""
+    assert engine_errors(framed, "app") == (
+        EngineError("net/main.tf", 6, "Resource precondition failed", "Y must be b."),
+    )
+    assert first_error(framed) == "Resource precondition failed (../net/main.tf line 6)"
+
+
 def test_an_error_without_more_words_says_its_title():
     assert engine_errors("Error: No\n\n  on a.tf line 3\n", ".") == (EngineError("a.tf", 3, "No", "No"),)
     assert engine_errors("Error: \n\n  on a.tf line 3\n", ".")[0].title == "Error"

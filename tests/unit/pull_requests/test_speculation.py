@@ -152,11 +152,11 @@ def test_a_plan_is_held_against_the_policies_that_cover_its_root():
     assert scenario.record(EMPTY).policies
 
 
-def test_a_failed_plan_keeps_the_sentence_and_the_last_lines_of_the_engine(scenario):
+def test_a_failed_plan_keeps_the_first_error_the_sentence_and_the_last_lines_of_the_engine(scenario):
     scenario.begin()
     recorded = scenario.record(error="TerraformClientError", cause=UNREAD)
     assert (recorded.state, recorded.policies) == (LayerState.FAILED, False)
-    assert scenario.layer.reason == "The engine ended with exit code 1."
+    assert scenario.layer.reason == "no such region: The engine ended with exit code 1."
     assert scenario.layer.last_lines == "Error: no such region"
 
 

@@ -12,12 +12,15 @@ from tidegate.deploys.rules.speculative_plan import LayerState, SpeculativePlan
 from tidegate.deploys.slots.assign_plan_slots import release_all_slots
 from tidegate.deploys.stop_runner import GIVEN_UP, stop_runner
 from tidegate.messages import RecordSpeculativePlan, SpeculativePlanRecorded
+from tidegate.plans.rules.engine_errors import first_error
 from tidegate.plans.rules.plan import Plan
 from tidegate.ports import Ports
 from tidegate.rules.errors import NotFound
 
 #: An internal error after the plan: a plan without evaluation must not pass.
 _MAY_FAIL = frozenset({LayerState.WAITING, LayerState.PLANNING, LayerState.PLANNED, LayerState.NO_CHANGES})
+
+_ENGINE_FAILED = "TerraformClientError"
 
 
 def record_speculative_plan(ports: Ports, message: RecordSpeculativePlan) -> SpeculativePlanRecorded:
@@ -58,6 +61,8 @@ def _failed(layer: SpeculativePlan, message: RecordSpeculativePlan) -> Speculati
     if _is_refused(layer, failure):
         return replace(layer, state=LayerState.REFUSED, reason=reason, last_lines="")
     lines = "" if failure.conflict else failure.last_lines  # The engine did not run.
+    if message.error == _ENGINE_FAILED and (first := first_error(lines)):
+        reason = f"{first}: {reason}"
     return replace(layer, state=LayerState.FAILED, reason=reason, last_lines=lines, conflict=failure.conflict)
 
 

@@ -58,14 +58,6 @@ def fenced_plan(text: str, whole: int, room: int) -> str:
         allowed -= size(block) - room
 
 
-def cut_start(text: str, room: int) -> str:
-    """Return the text in at most ``room`` bytes: its last lines, after a line that says how much is missing."""
-    if size(text) <= room:
-        return text
-    end = _last_lines(text, room - _NOTE_ROOM)
-    return f"{_note(size(text) - size(end))}\n{end}"
-
-
 _NOTE_ROOM = 80
 
 

@@ -17,7 +17,7 @@ from tidegate.deploys.rules.review import moment
 from tidegate.deploys.rules.state import State, is_final
 from tidegate.deploys.texts.cost_text import cost_paragraph
 from tidegate.deploys.texts.engine_annotations import engine_annotations
-from tidegate.deploys.texts.plan_text import cut_middle, cut_start, fenced_plan
+from tidegate.deploys.texts.plan_text import cut_middle, cut_middle, fenced_plan
 from tidegate.deploys.texts.presentation import View, approval, many, place
 from tidegate.deploys.texts.states import presentation_of
 from tidegate.plans.rules.counts import counts
@@ -229,7 +229,7 @@ def _text(deployment: Deployment, view: View) -> str:
     """Return the engine's last words and the plan, within the limit: the plan's middle is cut first."""
     parts = []
     if deployment.outcome.last_lines:
-        lines = fenced(cut_start(deployment.outcome.last_lines.rstrip(), LAST_LINES))
+        lines = fenced(cut_middle(deployment.outcome.last_lines.rstrip(), LAST_LINES))
         log = f" ([full log]({view.log_url}))" if view.log_url else ""
         parts.append(f"Last lines of the engine's output{log}:\n\n{lines}")
     if deployment.planned.plan is not None and view.plan_text:

@@ -1,13 +1,13 @@
-"""The engine's errors: the first one's title, and the file and line of each, from what it printed without colours.
+"""The engine's errors: the first one's title, and the file and line of each, from what it printed.
 
-Its JSON has the same for ``validate`` and for plans, but the log is for people, and a job runs the engine once.
+The engine prints either text or JSON. The log is for people, so it is text (docs/decisions/0291).
 """
 
 from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -18,8 +18,13 @@ from tidegate.rules.errors import InvalidName
 LONGEST_TITLE, LONGEST_MESSAGE = 200, 2000
 _ERROR, _OTHER = "Error: ", "Warning: "
 _LOCATION = re.compile(r"  on (.{1,1024}?) line ([1-9][0-9]{0,6})(?:, in .*|:)?")
+#: How ``init`` names where a module is called that it cannot install.
+_CALL = re.compile(r'module "[^"]{1,256}" (?:at |\()([^\s():]{1,1024}):([1-9][0-9]{0,6})\b')
 #: A line of the source that is quoted below the location, or a value in it.
-_QUOTED = re.compile(r" +(?:[0-9]+:|[├│]).*")
+_QUOTED = re.compile(r" +(?:[0-9]+:|[├│]|\(source code not available\)).*")
+#: What programs of a workflow's steps add, which run the engine with colours: the frame around an error.
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_FRAME = re.compile(r"^(?:[╷╵]|│ ?)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +43,7 @@ def engine_errors(text: str, root: str) -> tuple[EngineError, ...]:
     ``root`` is the directory in which it ran. Anything may have printed the text: what is outside of the repository,
     or in ``.terraform``, is left out.
     """
-    return tuple(dict.fromkeys(_found(text.splitlines(), root)))
+    return tuple(dict.fromkeys(filter(None, (_error(title, body, root) for title, body in _errors(text)))))
 
 
 def first_error(text: str) -> str:
@@ -46,29 +51,51 @@ def first_error(text: str) -> str:
 
     Empty if there is none.
     """
-    lines = text.splitlines()
-    start = next((at for at, line in enumerate(lines) if line.startswith(_ERROR)), None)
-    if start is None:
+    first = next(_errors(text), None)
+    if first is None:
         return ""
-    title = lines[start].removeprefix(_ERROR).strip()[:LONGEST_TITLE].rstrip(" .:")
-    end = next((at for at, line in enumerate(lines) if at > start and line.startswith((_ERROR, _OTHER))), len(lines))
-    found = next(filter(None, map(_LOCATION.fullmatch, lines[start + 1 : end])), None)
-    return f"{title} ({found[1]} line {found[2]})" if found and title else title
+    title, found = first[0].rstrip(" .:"), _location(first[1])
+    return f"{title} ({found.file} line {found.line})" if found and title else title
 
 
-def _found(lines: list[str], root: str) -> Iterator[EngineError]:
+@dataclass(frozen=True, slots=True)
+class _Location:
+    """Where an error is, and the lines of its message."""
+
+    file: str
+    line: int
+    message: Sequence[str]
+
+
+def _errors(text: str) -> Iterator[tuple[str, Sequence[str]]]:
+    """Yield the title of each error, and the lines below it."""
+    lines = [_FRAME.sub("", line) for line in _without_colours(text)]
     starts = [at for at, line in enumerate(lines) if line.startswith((_ERROR, _OTHER))]
     for start, end in pairwise([*starts, len(lines)]):
-        title, body = lines[start], lines[start + 1 : end]
-        located = next(((at, found) for at, line in enumerate(body) if (found := _LOCATION.fullmatch(line))), None)
-        if not title.startswith(_ERROR) or located is None:
-            continue
-        at, found = located
-        path = _in_repository(root, found[1])
-        if path:
-            message = "\n".join(line for line in body[at + 1 :] if not _QUOTED.fullmatch(line)).strip()
-            title = title.removeprefix(_ERROR).strip()[:LONGEST_TITLE] or "Error"
-            yield EngineError(path, int(found[2]), title, message[:LONGEST_MESSAGE] or title)
+        if lines[start].startswith(_ERROR):
+            yield lines[start].removeprefix(_ERROR).strip()[:LONGEST_TITLE], lines[start + 1 : end]
+
+
+def _without_colours(text: str) -> list[str]:
+    return _COLOUR.sub("", text).splitlines()
+
+
+def _location(body: Sequence[str]) -> _Location | None:
+    for at, line in enumerate(body):
+        if found := _LOCATION.fullmatch(line):
+            return _Location(found[1], int(found[2]), body[at + 1 :])
+    call = _CALL.search(" ".join(body))  # The engine breaks long lines.
+    return _Location(call[1], int(call[2]), body) if call else None
+
+
+def _error(title: str, body: Sequence[str], root: str) -> EngineError | None:
+    found = _location(body)
+    path = _in_repository(root, found.file) if found else ""
+    if not found or not path:
+        return None
+    title = title or "Error"
+    message = "\n".join(line for line in found.message if not _QUOTED.fullmatch(line)).strip()
+    return EngineError(path, found.line, title, message[:LONGEST_MESSAGE] or title)
 
 
 def _in_repository(root: str, file: str) -> str:

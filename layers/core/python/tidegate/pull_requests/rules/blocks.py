@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tidegate.deploys.rules.left_behind import stays
 from tidegate.deploys.rules.speculative_plan import LayerState, SpeculativePlan
 from tidegate.deploys.texts.cost_text import cost_paragraph
-from tidegate.deploys.texts.plan_text import cut_start, fenced_plan
+from tidegate.deploys.texts.plan_text import cut_middle, fenced_plan
 from tidegate.deploys.texts.presentation import many
 from tidegate.plans.rules.counts import counts_and_cost
 from tidegate.pull_requests.rules.tally import tally
@@ -169,7 +169,7 @@ def _last_lines(layer: SpeculativePlan, room: int) -> str:
     """Return the end of the engine's output in a fence of at most ``room`` bytes."""
     allowed = min(room, LAST_LINES)
     while True:
-        block = fenced(cut_start(layer.last_lines.rstrip(), allowed))
+        block = fenced(cut_middle(layer.last_lines.rstrip(), allowed))
         if size(block) <= room:
             return block
         allowed -= size(block) - room

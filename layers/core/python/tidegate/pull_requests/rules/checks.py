@@ -9,7 +9,7 @@ from tidegate.deploys.rules.speculative_plan import LayerState, SpeculativePlan
 from tidegate.deploys.texts.cost_text import cost_paragraph
 from tidegate.deploys.texts.engine_annotations import engine_annotations
 from tidegate.deploys.texts.plan_slots import NOBODY_WAITS, WaitingPlans
-from tidegate.deploys.texts.plan_text import cut_start, fenced_plan
+from tidegate.deploys.texts.plan_text import cut_middle, fenced_plan
 from tidegate.deploys.texts.presentation import many, people
 from tidegate.plans.rules.counts import counts_and_cost
 from tidegate.pull_requests.rules.blocks import LAST_LINES, LayerView, alarms, because, link, result, table
@@ -291,6 +291,6 @@ def _layer_text(view: LayerView) -> str:
     if layer.state is LayerState.PLANNED and view.plan_text:
         return fenced_plan(view.plan_text, view.plan_size, MAXIMUM_TEXT)
     if layer.last_lines:
-        lines = fenced(cut_start(layer.last_lines.rstrip(), 4 * LAST_LINES))
+        lines = fenced(cut_middle(layer.last_lines.rstrip(), 4 * LAST_LINES))
         return f"Last lines of the engine's output:\n\n{lines}"
     return ""

@@ -12,7 +12,7 @@ from tidegate.deploys.rules.repository_locks import WHOLE, named
 from tidegate.deploys.rules.requirements_gate import REQUIREMENTS_DAYS
 from tidegate.deploys.rules.review import REVIEW_DAYS, moment
 from tidegate.deploys.rules.state import DONE, FAILED, State, is_final
-from tidegate.deploys.texts.plan_text import cut_start
+from tidegate.deploys.texts.plan_text import cut_middle
 from tidegate.deploys.texts.presentation import many
 from tidegate.pull_requests.rules.blocks import LAST_LINES, link
 from tidegate.pull_requests.rules.comment import MAXIMUM_COMMENT, MERGED
@@ -157,5 +157,5 @@ def _failures(roots: Sequence[MergedRoot]) -> Iterator[str]:
     failed = [each.deployment for each in roots if each.deployment is not None and each.is_stuck]
     shown = [each for each in failed if each.outcome.last_lines.strip()][:_FAILURES]
     for each in shown:
-        lines = fenced(cut_start(each.outcome.last_lines.rstrip(), min(LAST_LINES, _LINES // len(shown))))
+        lines = fenced(cut_middle(each.outcome.last_lines.rstrip(), min(LAST_LINES, _LINES // len(shown))))
         yield folded(f"Last lines of {tagged_code(each.root.name, _NAME)}", lines, opened=len(shown) == 1)
