@@ -17,7 +17,7 @@ from tidegate.deploys.rules.review import moment
 from tidegate.deploys.rules.state import State, is_final
 from tidegate.deploys.texts.cost_text import cost_paragraph
 from tidegate.deploys.texts.engine_annotations import engine_annotations
-from tidegate.deploys.texts.plan_text import cut_middle, cut_middle, fenced_plan
+from tidegate.deploys.texts.plan_text import cut_middle, fenced_plan
 from tidegate.deploys.texts.presentation import View, approval, many, place
 from tidegate.deploys.texts.states import presentation_of
 from tidegate.plans.rules.counts import counts
