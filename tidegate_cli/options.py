@@ -74,6 +74,9 @@ Query = Annotated[str, typer.Option("--query", metavar="QUERY", help="A tag quer
 DeploymentId = Annotated[
     str, typer.Argument(metavar="DEPLOYMENT", help="A deployment's id, its beginning or end, or the URL of its page.")
 ]
+Deployments = Annotated[
+    list[str], typer.Argument(metavar="DEPLOYMENT...", help="Ids, their beginnings or ends, or URLs of pages.")
+]
 
 
 def whole_number(what: str, least: int, most: int) -> Callable[[str], int]:

@@ -10,7 +10,7 @@ import typer
 from tidegate_cli.answer import as_json
 from tidegate_cli.deploy import Timeout, check_timeout, follow
 from tidegate_cli.exits import Exit
-from tidegate_cli.options import DeploymentId, Json, Person, Url, open_client
+from tidegate_cli.options import DeploymentId, Deployments, Json, Person, Url, open_client
 from tidegate_cli.problems import NotFound, Problem, Refused, WrongUsage
 from tidegate_cli.waiting import Deadline
 
@@ -83,9 +83,9 @@ def reject(
     _review(_Chosen(deployments or [], change, stack), said, url, person)
 
 
-def retry(deployment: DeploymentId, *, url: Url = None, person: Person = None, json: Json = False) -> None:
-    """Retry the failed deployments that block this one. It continues when they succeed."""
-    _review(_Chosen([deployment]), _Said("retry", json=json), url, person)
+def retry(deployments: Deployments, *, url: Url = None, person: Person = None, json: Json = False) -> None:
+    """Retry the failed deployments that block these. They continue when those succeed."""
+    _review(_Chosen(deployments), _Said("retry", json=json), url, person)
 
 
 def override(

@@ -12,7 +12,16 @@ import typer
 from tidegate_cli.answer import as_json
 from tidegate_cli.deploy import Timeout, Wait, answer_of, check_timeout, follow
 from tidegate_cli.exits import Exit
-from tidegate_cli.options import DeploymentId, Json, Person, Url, complete_repository, complete_root, open_client
+from tidegate_cli.options import (
+    DeploymentId,
+    Deployments,
+    Json,
+    Person,
+    Url,
+    complete_repository,
+    complete_root,
+    open_client,
+)
 from tidegate_cli.problems import NotFound, Problem, Refused
 from tidegate_cli.waiting import Deadline
 
@@ -30,10 +39,6 @@ _PLAN_BEGINS = re.compile(
 _PLAN_ENDS = re.compile("─{20,}|Saved the plan to: |To perform exactly these actions")
 #: The deployments of a page of the API.
 _MOST = 100
-
-_Deployments = Annotated[
-    list[str], typer.Argument(metavar="DEPLOYMENT...", help="Ids, their beginnings or ends, or URLs of pages.")
-]
 
 
 def runs(
@@ -106,7 +111,7 @@ def _plan(client: ApiClient, found: DeploymentDetails) -> list[str]:
 
 
 def rerun(
-    deployments: _Deployments,
+    deployments: Deployments,
     *,
     wait: Wait = False,
     timeout: Timeout = None,
@@ -142,7 +147,7 @@ def rerun(
 
 
 def cancel(
-    deployments: _Deployments,
+    deployments: Deployments,
     *,
     apply: Annotated[
         bool,

@@ -309,6 +309,14 @@ def test_who_waits_for_others_is_answered_at_its_gate(api, tidegate, decision, s
     assert "Done." in result.stdout
 
 
+def test_several_are_retried_and_a_refusal_of_one_stops_none(api, tidegate):
+    waiting(api, "blocked")
+    result = tidegate("retry", ID, "nothing-like-it")
+    assert result.exit_code == 1
+    assert api.bodies(f"POST /api/v1/deployments/{ID}/gate") == [{"decision": "retry"}]
+    assert "✘ nothing-like-it" in result.stdout
+
+
 def test_what_waits_for_its_requirements_is_shown_with_them_approved_rejected_and_overridden(api, tidegate):
     lacking = {
         "missing": ["2 approvals are required."],

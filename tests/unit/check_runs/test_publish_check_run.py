@@ -196,7 +196,7 @@ def test_an_altered_plan_text_is_not_shown_and_cannot_be_approved(scenario):
     shown = scenario.forge.check_runs[1]
     assert "No changes." not in shown.text
     assert "modified after" in shown.summary
-    assert "Reject it and merge again" in shown.summary
+    assert "Reject it. Re-run this check" in shown.summary
     assert [action.button for action in shown.actions] == [Button.REJECT]
 
 

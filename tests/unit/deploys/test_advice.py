@@ -14,7 +14,13 @@ from tidegate.deploys.texts.advice import advice, advice_on
 from tidegate.deploys.texts.presentation import View
 from tidegate.deploys.texts.states import presentation_of
 
-FAILED = {State.PLAN_FAILED, State.APPLY_FAILED, State.ENGINE_FAULT}
+FAILED = {
+    State.PLAN_FAILED,
+    State.APPLY_FAILED,
+    State.ENGINE_FAULT,
+    State.REVIEW_EXPIRED,
+    State.GATE_EXPIRED,
+}
 
 
 @pytest.mark.parametrize("state", State)

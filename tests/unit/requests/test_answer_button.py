@@ -11,6 +11,7 @@ from tests.instants import utc
 from tests.unit.requests.buttons import ANSWERS, LATER, PressedScenario
 from tidegate.deploys.rules.review import Answer, decided
 from tidegate.deploys.rules.review_rule import ReviewRule
+from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.state import State
 from tidegate.deploys.rules.waiting import Approval
 from tidegate.rules.access import Access
@@ -257,6 +258,14 @@ def test_a_press_after_the_review_expired_hears_so():
     scenario = PressedScenario(State.REVIEW_EXPIRED)
     scenario.click()
     assert "The review expired after 7 days" in scenario.shown.summary
+    assert "Re-run" in scenario.shown.summary
+
+
+def test_of_a_pull_requests_head_whose_review_expired_the_command_is_named():
+    scenario = PressedScenario(State.REVIEW_EXPIRED, trigger=Trigger.MANUAL, pull_request=5)
+    scenario.click()
+    assert "Comment `tidegate deploy` again" in scenario.shown.summary
+    assert "e-run" not in scenario.shown.summary
 
 
 @pytest.mark.parametrize("state", [State.NO_CHANGES, State.PLAN_FAILED, State.REFUSED, State.ENGINE_FAULT])

@@ -105,6 +105,12 @@ def test_what_is_not_on_the_default_branch_is_not_run_again(scenario, comparison
     assert scenario.reruns == []
 
 
+def test_the_head_of_a_pull_request_is_asked_for_by_its_command_and_not_run_again(scenario):
+    old = scenario.ended(State.PLAN_FAILED, trigger=Trigger.MANUAL, pull_request=5)
+    scenario.forge.comparisons[old.revision.sha, "main"] = Comparison.DIVERGED
+    assert "Comment `tidegate deploy` again" in scenario.check(old)
+
+
 def test_who_may_not_write_runs_nothing_again(scenario):
     old = scenario.ended(State.PLAN_FAILED)
     assert "visitor needs write access" in scenario.check(old, by="visitor")

@@ -21,6 +21,7 @@ from tidegate.deploys.rules.outcome import Unlocking
 from tidegate.deploys.rules.review import Answer, Followup, check_click
 from tidegate.deploys.rules.state import State
 from tidegate.deploys.rules.waiting import AfterGate
+from tidegate.deploys.texts.advice import advice_on
 from tidegate.deploys.texts.text import check_run_name, render_continued, render_foreign
 from tidegate.gates.decide_gate import decide_gate
 from tidegate.ports import Ports
@@ -158,7 +159,7 @@ def _why_outdated(click: ButtonClick, deployment: Deployment) -> str:
     if answer is not None and deployment.review is not None and not _is_of_requirements(click, deployment):
         verdict = check_click(deployment, answer, click.by, click.at)
         if verdict.followup is Followup.REFUSE:
-            return verdict.reason
+            return f"{verdict.reason} {advice_on(deployment)}".rstrip()
     return "This check is outdated. Use the newer one."
 
 

@@ -20,8 +20,10 @@ from tidegate.deploys.queue.enqueue_all import enqueue_all
 from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.queue import Deployed, QueueHead, status_of
 from tidegate.deploys.rules.request import Trigger
+from tidegate.deploys.rules.requirements_gate import is_of_head
 from tidegate.deploys.rules.rerun import attempt_refusal, run_again, state_refusal
-from tidegate.deploys.rules.revision import rerun_refusal
+from tidegate.deploys.rules.revision import is_on_branch, rerun_refusal
+from tidegate.deploys.texts.advice import again
 from tidegate.deploys.texts.text import check_run_name, render_continued, render_foreign
 from tidegate.discovery.current_rules import under_current_rules
 from tidegate.discovery.texts.configuration_check import NAME as CONFIGURATION
@@ -152,9 +154,12 @@ def _refusal(
     head, _ = ports.queues.read(old.queue)
     if _running(ports, old, head.in_flight):
         return "This revision is already being re-run."
+    left_out = rerun_refusal(old.revision, status_of(head, old).attempted, comparison)
+    if left_out and is_of_head(old) and not is_on_branch(comparison):
+        left_out = f"{left_out} {again(old)}."
     return (
         state_refusal(old, only_failed=only_failed)
-        or rerun_refusal(old.revision, status_of(head, old).attempted, comparison)
+        or left_out
         or attempt_refusal(old, _attempted(ports, old, new, head))
     )
 

@@ -290,7 +290,7 @@ class GateBlocked(TidegateError):
     def __init__(self, deployment: str, waits: int) -> None:
         super().__init__(
             f"{deployment} has already waited {waits} times for its dependencies or apply requirements, which is "
-            "the limit. Nothing was applied. Check why its dependencies are re-run, then re-run this deployment."
+            "the limit. Nothing was applied. Check why its dependencies are re-run, then request it again."
         )
 
 
@@ -330,7 +330,7 @@ class TooManyWait(TidegateError):
     def __init__(self, holder: str, most: int) -> None:
         super().__init__(
             f"{holder} cannot wait for a concurrency slot: {most} others are already waiting. Nothing was changed. "
-            "Raise runner_slots (tidegate_cdk/README.md), and re-run it once fewer wait."
+            "Raise runner_slots (tidegate_cdk/README.md), and request it again once fewer wait."
         )
 
 
@@ -356,7 +356,7 @@ class DeploymentCancelled(TidegateError):
     """A step of a cancelled deployment: its state machine ends."""
 
     def __init__(self, deployment: str) -> None:
-        super().__init__(f"{deployment} was cancelled. Nothing more is done. Re-run its check to deploy it again.")
+        super().__init__(f"{deployment} was cancelled. Nothing more is done. Request it again to deploy it.")
 
 
 class WrongState(TidegateError):

@@ -22,7 +22,7 @@ from tidegate.deploys.rules.review import (
     decided,
     second_question,
 )
-from tidegate.deploys.texts.advice import advice_on
+from tidegate.deploys.texts.advice import advice_on, again
 from tidegate.plans.rules.plan import Plan
 from tidegate.ports import Ports
 from tidegate.rules.decide_again import deciding_again
@@ -33,10 +33,7 @@ _ANOTHER_PLAN = (
     "The plan that you reviewed is not the current one, so nothing was decided. Reload the deployment's page, and "
     "review the plan that it shows."
 )
-_ALTERED = (
-    "The stored plan output was modified after the plan was made, so it cannot be reviewed. Reject the plan, then "
-    "merge again or re-run the deployment to get a new plan."
-)
+_ALTERED = "The stored plan output was modified after the plan was made, so it cannot be reviewed. Reject the plan. "
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +96,7 @@ def _decide(ports: Ports, identifier: str, given: _Given) -> Decision:
 def _may_not_approve(ports: Ports, deployment: Deployment, given: _Given) -> str:
     """Return why the plan cannot be approved, an empty text if it can. Raise ForgeUnavailable and ForgeRefused."""
     if _is_altered(ports, deployment):
-        return _ALTERED
+        return f"{_ALTERED}{again(deployment)} for a new plan."
     if asks_twice(deployment) and deployment.planned.plan and not given.destroys:
         return second_question(deployment.stack, deployment.planned.plan)
     return left_branch(ports, deployment)

@@ -239,10 +239,7 @@ def _was_recorded(review: Review, answer: Answer, by: str, at: datetime) -> bool
 
 def _not_waiting(deployment: Deployment) -> ClickVerdict:
     if deployment.state is State.REVIEW_EXPIRED:
-        return _refused(
-            f"The review expired after {REVIEW_DAYS} days, so this plan can no longer be applied. Re-run the "
-            "deployment, or merge a new revision, to get a new plan."
-        )
+        return _refused(f"The review expired after {REVIEW_DAYS} days, so this plan can no longer be applied.")
     return _refused(f"This deployment {where_it_is(deployment.state)} and does not wait for a review.")
 
 

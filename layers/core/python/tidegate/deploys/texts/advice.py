@@ -40,7 +40,7 @@ def advice(state: str, error: str, check: str = "its check", command: str = "") 
             f"Correct the cause {first}. The next plan starts from what was applied and shows what is missing. "
             "Tidegate never retries an apply automatically."
         )
-    if state == State.ENGINE_FAULT:
+    if state in {State.ENGINE_FAULT, State.REVIEW_EXPIRED, State.GATE_EXPIRED}:
         if command:
             return f"Comment {command} again."
         return f"Re-run {check}, or merge the next revision of this root, which includes these changes."

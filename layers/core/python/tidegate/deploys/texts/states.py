@@ -15,6 +15,7 @@ from tidegate.deploys.texts import gate as check_run_gate
 from tidegate.deploys.texts import requirements as check_run_requirements
 from tidegate.deploys.texts import running as check_run_running
 from tidegate.deploys.texts import waiting as check_run_waiting
+from tidegate.deploys.texts.advice import again
 from tidegate.deploys.texts.presentation import APPROVE_PLAN, UNLOCK, Presentation, View
 from tidegate.deploys.texts.running import waiting_for_slot
 from tidegate.texts.markdown import code, escaped
@@ -56,7 +57,7 @@ def _without_altered_plan(face: Presentation, deployment: Deployment, view: View
         return face
     warning = "**The stored plan output was modified after the plan was made**, so it is not shown."
     if deployment.state is State.AWAITING_REVIEW:
-        warning += " You cannot approve it. Reject it and merge again."
+        warning += f" You cannot approve it. Reject it. {again(deployment)} for a new plan."
     actions = tuple(action for action in face.actions if action is not APPROVE_PLAN)
     return replace(face, paragraphs=(warning, *face.paragraphs), actions=actions)
 
@@ -100,8 +101,8 @@ def _with_reruns(face: Presentation, view: View) -> Presentation:
         face = _saying(face, f"This is a re-run of {view.repeats}.")
     if view.repeated_by:
         first, *others = face.paragraphs
-        again = f"**Re-run:** {view.repeated_by} is a newer deployment of this revision."
-        face = replace(face, paragraphs=(first, again, *others))
+        newer = f"**Re-run:** {view.repeated_by} is a newer deployment of this revision."
+        face = replace(face, paragraphs=(first, newer, *others))
     return face
 
 
