@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         DependencyModel,
         DeploymentBrief,
         DeploymentDetails,
+        HeadlineModel,
         LockModel,
         PlaceModel,
         ReplacementModel,
@@ -117,7 +118,8 @@ def roots(repository: str, shown: Sequence[RootModel], query: str = "", hint: st
     stacks = any(set(root.stacks) - {"default"} for root in shown)
     tags = any(root.tags for root in shown)
     columns = ("ROOT", *(["STACK"] if stacks else []), *(["TAGS"] if tags else []), "STATE", "REVISION", "WAITING")
-    table = screen.table(*columns, "CHANGED", right=["WAITING"], whole=["ROOT", "STATE"], spare=["STACK", "TAGS"])
+    spare = ["STACK", "TAGS", "TITLE"]
+    table = screen.table(*columns, "CHANGED", "TITLE", right=["WAITING"], whole=["ROOT", "STATE"], spare=spare)
     for root in shown:
         now = root.running or root.last
         table.add_row(
@@ -128,6 +130,7 @@ def roots(repository: str, shown: Sequence[RootModel], query: str = "", hint: st
             screen.text(now.revision[:7] if now else ""),
             _count(root.waiting),
             screen.ago(now.changed_at or now.requested_at) if now else "",
+            screen.text(headline(now.headline) if now else ""),
         )
     needed = [line for root in shown for line in _needs(repository, root)]
     return Group(table, *needed)
@@ -231,10 +234,24 @@ class _Listed:
 
 
 def what(one: DeploymentBrief) -> str:
-    """Return what a deployment deploys: its commit, the title of its pull request or commit, and for whom."""
-    title = one.headline.pull_request_title or one.headline.title if one.headline else ""
+    """Return what a deployment deploys: its commit, the title of its pull request or commit, and its author.
+
+    Of one that somebody asked for, it is who asked.
+    """
+    author = one.headline.author if one.headline and one.trigger == Trigger.MERGE else ""
     destroys = "destroy" if one.destroy else ""
-    return "  ".join(filter(None, (one.revision[:7], one.pull_request_reference, destroys or title, one.requested_by)))
+    told = (
+        one.revision[:7],
+        one.pull_request_reference,
+        destroys or headline(one.headline),
+        author or one.requested_by,
+    )
+    return "  ".join(filter(None, told))
+
+
+def headline(told: HeadlineModel | None) -> str:
+    """Return what to call a change: the title of its pull request, or else of its commit; empty if nobody told."""
+    return told.pull_request_title or told.title if told else ""
 
 
 def waiting(known: Sequence[DeploymentBrief], seconds: float) -> Text:
@@ -255,6 +272,7 @@ def title(shown: DeploymentBrief) -> Text:
         screen.text(shown.root, "bold"),
         f"  {shown.revision[:7]}",
         ("  destroy", "bold red") if shown.destroy else "",
+        screen.text(f"  {named}") if (named := headline(shown.headline)) else "",
     )
 
 
@@ -277,6 +295,8 @@ def deployment(shown: DeploymentDetails) -> RenderableType:
         Text(),
         screen.facts(
             [
+                ("Title", headline(shown.headline)),
+                ("Author", shown.headline.author if shown.headline else ""),
                 ("Id", shown.id),
                 ("Revision", " on ".join(filter(None, (shown.revision, shown.branch)))),
                 ("Asked for", asked + forced),

@@ -52,10 +52,10 @@ def pulls(listed: PullRequestsList, *, with_repository: bool, query: str = "") -
         return screen.text("No pull or merge request is open.")
     number = terms_of(listed.pull_requests[0].reference).pull_request.upper()
     # A repository's name stays whole for who copies it; without it, the head of the column is all that is long.
-    whole = ("HEAD", "OPENED", number) if with_repository else ("HEAD", "OPENED")
+    whole = ("STATE", "HEAD", "OPENED", number) if with_repository else ("STATE", "HEAD", "OPENED")
     with_stacks = any(set(one.stacks) - {"default"} for one in listed.pull_requests)
     columns = [number, "STATE", "HEAD", "BY", "OPENED", *(["STACKS"] if with_stacks else []), "TITLE"]
-    table = screen.table(*columns, whole=whole)
+    table = screen.table(*columns, whole=whole, spare=["HEAD", "OPENED"])
     for one in listed.pull_requests:
         name = f"{one.repository}{one.reference}" if with_repository else one.reference
         title = screen.text(f"{one.title}{'  (draft)' if one.draft else ''}")

@@ -11,7 +11,7 @@ from rich.text import Text
 from tidegate_cli import presenter, screen
 
 if TYPE_CHECKING:
-    from tidegate.web.models import PlaceModel, QueueModel
+    from tidegate.web.models import HeadlineModel, PlaceModel, QueueModel
 
 _SHOWN = 20
 
@@ -55,11 +55,16 @@ def _running(shown: QueueModel) -> Iterator[RenderableType]:
         return
     who = presenter.person(now.requested_by, now.requested_at)
     yield Text.assemble(("Now  ", "bold"), screen.state(now.state))
-    yield screen.text(f"  {now.revision[:7]}  {presenter.trigger(now)} by {who}")
+    yield screen.text(f"  {now.revision[:7]}  {presenter.trigger(now)} by {who}{_title(now.headline)}")
     yield presenter.unfolded(f"  {now.id}", "dim")
     if now.changes:
         yield Text.assemble("  ", presenter.changes(now.changes))
     yield from presenter.next_steps(now, has_log=now.state != "queued")
+
+
+def _title(told: HeadlineModel | None) -> str:
+    title = presenter.headline(told)
+    return f"  {title}" if title else ""
 
 
 def _line(waiting: Sequence[PlaceModel], *, everything: bool) -> Iterator[RenderableType]:
@@ -72,6 +77,7 @@ def _line(waiting: Sequence[PlaceModel], *, everything: bool) -> Iterator[Render
     for item in shown:
         by = f"by {item.requested_by}, " if item.requested_by else ""
         line = f"{item.place:>4}  {item.revision[:7]}  {presenter.trigger(item)} {by}{screen.ago(item.requested_at)}"
+        line = f"{line}{_title(item.headline)}"
         yield screen.text(line, "magenta" if item.trigger == "manual" else "")
         yield presenter.unfolded(f"      {item.id}", "dim")
     if len(shown) < len(waiting):

@@ -17,6 +17,7 @@ from tests.functions.wires import Context
 from tidegate.config_updates.rules.queue import Replaying, ReplayReason
 from tidegate.deploys.rules.job import log_key
 from tidegate.deploys.rules.state import State
+from tidegate.vcs.rules.headline import Headline
 
 
 def log_of(wires, *lines, state=State.APPLYING, kind="plan"):
@@ -35,6 +36,13 @@ def test_a_log_is_shown_with_colours_and_links_to_its_lines(wires, browser):
     assert '<span class="bold fg1">Error: this</span>' in body
     assert "a &lt; b" in body
     assert "data-ended" in body
+
+
+def test_a_log_says_what_is_deployed_and_who_made_it(wires, browser):
+    told = Headline("Merge #12", "developer", "", 12, "Grow it")
+    one = wires.deployed(deployment_in(State.APPLYING, headline=told))
+    wires.artifacts.put(log_key(f"{one.id}-plan-1"), b"a line\n")
+    assert "deployment of Grow it #12 by developer: applying" in browser.get(f"/jobs/{one.id}-plan-1").text
 
 
 def test_a_job_that_has_not_started_waits_for_a_runner(wires, browser):

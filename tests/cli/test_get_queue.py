@@ -176,6 +176,20 @@ def test_a_queue_shows_its_lock_what_runs_and_what_waits(api, tidegate):
         assert text in shown
 
 
+def test_a_queue_shows_what_each_deployment_is(api, tidegate):
+    titles = [
+        {"title": title, "author": "developer", "avatar": "", "pull_request": None, "pull_request_title": ""}
+        for title in ("Grow it", "Shrink it")
+    ]
+    one = {**waiting(1)[0], "headline": titles[1]}
+    api.answers["GET /api/v1/queue"] = queue(running=brief(headline=titles[0]), waiting=[one])
+    shown = tidegate("queue", "acme/live", "orders").stdout
+    assert "Grow it" in shown
+    assert "Shrink it" in shown
+    with_roots(api, root(running=brief(headline=titles[0])))
+    assert "Grow it" in tidegate("status", "acme/live", COLUMNS="120").stdout
+
+
 def test_of_a_long_queue_the_first_are_shown_unless_all_are_asked_for(api, tidegate):
     api.answers["GET /api/v1/queue"] = queue(waiting=waiting(200))
     short, everything = (

@@ -209,6 +209,15 @@ def test_titles_stay_readable_beside_the_longest_state(api, tidegate, monkeypatc
     assert "acme/live#5" in shown.split()
 
 
+@pytest.mark.parametrize("columns", ["80", "120"])
+def test_a_state_is_never_broken(api, tidegate, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", columns)
+    verdict = {"conclusion": "failure", "kind": "held_up", "title": "Blocked by policy"}
+    long = {**BRIEF, "title": "A later change of the network, too", "verdict": verdict, "stacks": ["dev", "prod"]}
+    api.answers["GET /api/v1/pulls"] = {"pull_requests": [long]}
+    assert "■ blocked" in tidegate("pulls").stdout
+
+
 def test_what_cannot_be_a_number_is_told_in_words_of_ours(tidegate):
     for number in ("x", "0", "1e3", "²", "9" * 20):
         refused = tidegate("pulls", "acme/live", number)

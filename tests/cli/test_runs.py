@@ -44,6 +44,33 @@ def test_runs_lists_deployments_with_what_they_deploy(api, tidegate):
     assert asked.query == {"repository": "acme/live", "root": "orders", "query": "state:failed", "limit": "5"}
 
 
+HEADLINE = {
+    "title": "Merge #12",
+    "author": "developer",
+    "avatar": "",
+    "pull_request": 12,
+    "pull_request_title": "Grow it",
+}
+
+
+@pytest.mark.parametrize("columns", ["80", "120"])
+@pytest.mark.parametrize(("trigger", "by"), [("merge", "developer"), ("manual", "operator")])
+def test_a_merge_is_of_its_author_and_what_somebody_asked_for_is_theirs(api, tidegate, columns, trigger, by):
+    one = brief(headline=HEADLINE, pull_request_reference="#12", trigger=trigger, requested_by="operator")
+    api.answers["GET /api/v1/deployments"] = {"deployments": [one], "next": None}
+    shown = " ".join(tidegate("runs", "acme/live", COLUMNS=columns).stdout.split())
+    assert f"0123456 #12 Grow it {by}" in shown
+
+
+def test_a_deployment_is_shown_with_its_title_and_author(api, tidegate):
+    api.answers[f"GET /api/v1/deployments/{ONE}"] = details(
+        headline=HEADLINE, pull_request_reference="#12", requested_by="operator"
+    )
+    shown = tidegate("status", ONE).stdout
+    for text in ("Grow it", "developer", "#12"):
+        assert text in shown
+
+
 def test_runs_of_all_repositories_name_them_and_keep_ids_whole_in_80_columns(api, tidegate):
     api.answers["GET /api/v1/deployments"] = {"deployments": [brief()], "next": None}
     shown = tidegate("runs").stdout

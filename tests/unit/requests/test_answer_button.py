@@ -9,9 +9,9 @@ import pytest
 from tests.builders import NOW
 from tests.instants import utc
 from tests.unit.requests.buttons import ANSWERS, LATER, PressedScenario
+from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.review import Answer, decided
 from tidegate.deploys.rules.review_rule import ReviewRule
-from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.state import State
 from tidegate.deploys.rules.waiting import Approval
 from tidegate.rules.access import Access

@@ -143,7 +143,10 @@ class DeploymentBrief(Shown):
     changes: Changes | None = Field(description="null until it is planned")
     cost: CostModel | None = Field(default=None, description="What the plan costs; null if no step states it")
     pull_request: int | None
-    pull_request_reference: str | None = Field(description="Its number as the VCS provider shows it: `#12`, `!12`")
+    pull_request_reference: str | None = Field(
+        description="The number of its pull request, or of the one that it came with, as the VCS provider shows it: "
+        "`#12`, `!12`"
+    )
     headline: HeadlineModel | None = Field(
         default=None, description="What the change is; null if the VCS provider did not tell"
     )
@@ -357,6 +360,9 @@ class PlaceModel(Shown):
     requested_at: Timestamp
     requested_by: str | None
     destroy: bool = Field(default=False, description="Whether it destroys the root's resources")
+    headline: HeadlineModel | None = Field(
+        default=None, description="What the change is; null if the VCS provider did not tell"
+    )
     url: str
 
 

@@ -121,7 +121,7 @@ class Shapes:
             "changes": changes_of(one.planned.plan.changes) if one.planned.plan else None,
             "cost": cost_of(one.planned.plan),
             "pull_request": one.request.pull_request,
-            "pull_request_reference": self.reference(one.request.pull_request),
+            "pull_request_reference": self.reference(one.request.pull_request or one.request.headline.pull_request),
             "headline": _headline(one.request.headline),
             "forced": one.request.forced,
             "destroy": one.request.destroy is not None,
@@ -335,6 +335,7 @@ class Shapes:
             requested_at=waiting.requested_at,
             requested_by=place.deployment.request.by if place.deployment else None,
             destroy=place.deployment is not None and place.deployment.request.destroy is not None,
+            headline=_headline(place.deployment.request.headline) if place.deployment else None,
             url=self.deployment_url(waiting.deployment),
         )
 
