@@ -11,13 +11,27 @@ _REFERENCE = "#/components/schemas/"
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A parameter or a field of a body or a response: ``type`` is in words, ``where`` says where it is given."""
+    """A parameter or a field of a body or a response: ``type`` is in words, ``where`` says where it is given.
+
+    ``models`` are the models that ``type`` names.
+    """
 
     name: str
     type: str
     description: str = ""
     required: bool = False
     where: str = ""
+    models: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """What fields have that are no plain values: fields of its own, or one of some ``values``."""
+
+    name: str
+    description: str
+    fields: tuple[Field, ...]
+    values: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +61,24 @@ def operations(document: Mapping[str, Any]) -> tuple[Operation, ...]:
     )
 
 
+def named_models(document: Mapping[str, Any]) -> tuple[Model, ...]:
+    """Return the models that fields of an OpenAPI document's operations name, and those that these name, by name."""
+    schemas = document.get("components", {}).get("schemas", {})
+    found: dict[str, Model] = {}
+    left = {name for each in operations(document) for field in (*each.given, *each.answer) for name in field.models}
+    while left:
+        name = left.pop()
+        found[name] = _model(name, schemas)
+        left |= {other for field in found[name].fields for other in field.models} - found.keys()
+    return tuple(found[name] for name in sorted(found))
+
+
+def _model(name: str, schemas: Mapping[str, Any]) -> Model:
+    schema = schemas.get(name, {})
+    values = tuple(map(str, schema.get("enum", ())))
+    return Model(name, schema.get("description", ""), tuple(_fields(schema, schemas, "")), values)
+
+
 def _operation(method: str, path: str, each: Mapping[str, Any], schemas: Mapping[str, Any]) -> Operation:
     answer: Mapping[str, Any] = next(
         (found for code, found in each["responses"].items() if str(code).startswith("2")), {}
@@ -59,7 +91,8 @@ def _operation(method: str, path: str, each: Mapping[str, Any], schemas: Mapping
 def _parameters(parameters: Any) -> Iterator[Field]:
     for each in parameters:
         kind = _type(each.get("schema", {}))
-        yield Field(each["name"], kind, each.get("description", ""), each.get("required", False), each["in"])
+        named = frozenset(_references(each.get("schema", {})))
+        yield Field(each["name"], kind, each.get("description", ""), each.get("required", False), each["in"], named)
 
 
 def _content(part: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -71,7 +104,17 @@ def _fields(schema: Mapping[str, Any], schemas: Mapping[str, Any], where: str) -
     found = schemas.get(schema.get("$ref", "").removeprefix(_REFERENCE), schema)
     required = found.get("required", ())
     for name, each in found.get("properties", {}).items():
-        yield Field(name, _type(each), each.get("description", ""), name in required, where)
+        named = frozenset(_references(each))
+        yield Field(name, _type(each), each.get("description", ""), name in required, where, named)
+
+
+def _references(schema: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the models that ``_type`` names."""
+    if "$ref" in schema:
+        yield str(schema["$ref"]).removeprefix(_REFERENCE)
+    for each in (*schema.get("anyOf", ()), schema.get("items", {})):
+        if each:
+            yield from _references(each)
 
 
 def _type(schema: Mapping[str, Any]) -> str:

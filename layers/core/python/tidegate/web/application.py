@@ -21,7 +21,7 @@ from tidegate.telemetry import logger
 from tidegate.web import models
 from tidegate.web.answer_size import fits
 from tidegate.web.api import Api
-from tidegate.web.api_reference import operations
+from tidegate.web.api_reference import named_models, operations
 from tidegate.web.authorization import Access, Authorization
 from tidegate.web.change_pages import ChangePages
 from tidegate.web.cluster_api import ClusterApi
@@ -279,8 +279,16 @@ class WebApplication:
     def _reference(self) -> Response[str]:
         """Answer with the same as a page."""
         person, csrf = self._person()
-        found = operations(json.loads(self._document()))
-        return self._rendering.page("api.html", operations=found, about=_ABOUT, person=person, csrf=csrf, path="/api")
+        document = json.loads(self._document())
+        return self._rendering.page(
+            "api.html",
+            operations=operations(document),
+            models=named_models(document),
+            about=_ABOUT,
+            person=person,
+            csrf=csrf,
+            path="/api",
+        )
 
     def _document(self) -> str:
         if not self._described:
