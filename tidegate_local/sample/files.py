@@ -19,8 +19,11 @@ PROPOSALS: Sequence[dict[str, Any]] = (
     },
     {
         "branch": "backups",
-        "title": "Keep backups of databases for 30 days",
-        "edits": {f"{stage}/database/main.tf": (_BACKUPS, "backup_days = 30") for stage in STAGES},
+        "title": "Keep backups for 30 days, enlarge the database of staging",
+        "edits": {
+            **{f"{stage}/database/main.tf": (_BACKUPS, "backup_days = 30") for stage in STAGES},
+            "staging/database/main.tf": (f'"small"\n  {_BACKUPS}', '"large"\n  backup_days = 30'),
+        },
     },
     {
         "branch": "office",

@@ -1,6 +1,6 @@
 """Fill a local cloud as people would: by pushes, pull requests, reviews and locks.
 
-All of it is made by the product itself. Nothing is written into its records, so its history is as old as the cloud.
+All of it is made by the product itself, and is as old as the cloud. Only the insights of the month before are written.
 """
 
 from __future__ import annotations
@@ -9,18 +9,21 @@ import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
+from tidegate.insights.adapters.days import DynamoInsights
 from tidegate_local.client import LocalCloud
 from tidegate_local.forge.client import ForgeClient
 from tidegate_local.sample import files
 from tidegate_local.sample.files import ANALYTICS, CLUSTERS, PLATFORM
+from tidegate_local.sample.past import past_days
 from tidegate_local.updates_client import ApiAnswered, ask
 
 CONTENT = (
     "It is filled: acme/platform has ten roots in four stacks, a change that waits for its review in staging, three "
     "open pull requests, drift and a lock; acme/analytics has a failure; acme/clusters has two clusters, one of which "
-    "waits for a review. Everything was done a moment ago, so there is no older history."
+    "waits for a review. Everything was done a moment ago; only the insights of acme/platform reach back a month."
 )
 """What there is, for people."""
 _POLL_SECONDS = 0.2
@@ -64,6 +67,15 @@ class Organization:
         self.begins("deploying a change to dev")
         self._until("The change waits for its review in staging", lambda: self._state("staging/shop") == _WAITS)
         self._until("The drift is found", self._has_drifted)
+        self._remember()
+
+    def _remember(self) -> None:
+        """Write the insights of the month before."""
+        client = self.cloud.client("dynamodb")
+        (table,) = client.list_tables()["TableNames"]
+        insights = DynamoInsights(client, table)
+        for day in past_days(datetime.now(UTC)):
+            insights.save(day)
 
     @property
     def _bucket(self) -> str:
