@@ -139,8 +139,9 @@ def test_secrets_are_read_by_name_and_malformed_ones_have_no_fields(aws):
         manager.create_secret(Name=name, SecretString=text)
     secrets = StoredSecrets(manager)
     assert [secrets.fields(name) for name in ("good", "good", "list", "text")] == [{"url": "x"}] * 2 + [{}] * 2
-    with pytest.raises(CloudUnavailable):
+    with pytest.raises(CloudUnavailable, match="unknown") as refused:
         secrets.fields("unknown")
+    assert "VCS provider" not in str(refused.value)
 
 
 def test_an_attempt_is_queued_with_its_delay(aws):
@@ -180,6 +181,7 @@ def test_replies_go_to_slack_alone_and_in_the_local_cloud_to_this_machine():
     assert len(received) == 1
 
 
-def test_apps_without_a_signing_secret_sign_nothing():
-    found = {"a": {"signing_secret": "x"}, "b": {"bot_token": "y"}, "c": {}}
-    assert HttpSlackApps(list(found), found.__getitem__).signing_secrets() == {"a": "x"}
+def test_apps_have_the_signing_secrets_of_their_secrets():
+    found = {"a": {"signing_secret": "x"}, "b": {"bot_token": "y"}}
+    apps = HttpSlackApps(list(found), found.__getitem__)
+    assert {name: apps.signing_secret(name) for name in apps.names()} == {"a": "x", "b": ""}

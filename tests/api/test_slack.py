@@ -180,6 +180,12 @@ def test_a_request_is_refused_if_no_signing_secret_is_configured(wires, slack):
     assert slack.press().status == 401
 
 
+def test_an_app_without_its_secret_stops_no_other_and_the_log_names_it(wires, slack, caplog):
+    wires.slack_apps.secrets = {"gone": None, "empty": "", **SECRETS}
+    assert slack.press().status == 200
+    assert {vars(each).get("secret") for each in caplog.records} == {None, "gone"}
+
+
 def test_an_app_does_not_speak_for_users_of_another_one(wires, slack, browser):
     slack.press()
     slack.typed(browser, slack.code)

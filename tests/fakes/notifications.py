@@ -12,7 +12,7 @@ from tidegate.notifications.rules.destination import Destination
 from tidegate.notifications.rules.outgoing import NotDelivered, Outgoing
 from tidegate.notifications.rules.slack_account import SlackLink, SlackLinkRequest, SlackUser
 from tidegate.notifications.rules.subscription import Subscriptions
-from tidegate.rules.errors import Conflict
+from tidegate.rules.errors import CloudUnavailable, Conflict
 
 
 class MemoryNotifications:
@@ -81,14 +81,23 @@ class MemoryReceivers:
 
 @dataclass
 class MemorySlackApps:
-    """The port ``SlackApps``: the apps' signing secrets, and what was replied, each with its URL."""
+    """The port ``SlackApps``: the apps' signing secrets, and what was replied, each with its URL.
 
-    secrets: Mapping[str, str] = field(default_factory=dict)
+    A secret that is None cannot be read.
+    """
+
+    secrets: Mapping[str, str | None] = field(default_factory=dict)
     replies: list[tuple[str, bytes]] = field(default_factory=list)
     is_down: bool = False
 
-    def signing_secrets(self) -> Mapping[str, str]:
-        return self.secrets
+    def names(self) -> Sequence[str]:
+        return list(self.secrets)
+
+    def signing_secret(self, name: str) -> str:
+        found = self.secrets[name]
+        if found is None:
+            raise CloudUnavailable("Secrets Manager", f"the secret {name} does not exist")
+        return found
 
     def reply(self, url: str, body: bytes) -> None:
         if self.is_down:

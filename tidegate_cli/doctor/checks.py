@@ -18,6 +18,7 @@ from tidegate.setup.rules.app_needs import Granted, grants, missing, needs
 from tidegate_cli import aws
 from tidegate_cli.doctor.builders import base_image, find_builder, try_architecture
 from tidegate_cli.doctor.definitions import check_definitions
+from tidegate_cli.doctor.destinations import check_destinations
 from tidegate_cli.doctor.ecs_role import check_role
 from tidegate_cli.doctor.gitlab import GitLabChecks
 from tidegate_cli.doctor.identity import IdentityChecks
@@ -107,6 +108,7 @@ class Doctor:
         yield self._bootstrap()
         yield self._webhook_secret()
         yield from self._gitlab() if self._is_gitlab else self._app()
+        yield from check_destinations(self._context, self._client("secretsmanager"))
         yield from SiteChecks(self._context, self._client, region.found).results()
         if self._context.get("identity_keys"):
             stack = str(self._context.get("prefix") or PREFIX).capitalize()

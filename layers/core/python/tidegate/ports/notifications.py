@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
@@ -56,8 +56,11 @@ class Receivers(Protocol):
 class SlackApps(Protocol):
     """The installation's apps in Slack."""
 
-    def signing_secrets(self) -> Mapping[str, str]:
-        """Return the signing secrets by the names of the apps' secrets. Raise CloudUnavailable."""
+    def names(self) -> Sequence[str]:
+        """Return the names of the apps' secrets."""
+
+    def signing_secret(self, name: str) -> str:
+        """Return an app's signing secret, empty if its secret has none. Raise CloudUnavailable."""
 
     def reply(self, url: str, body: bytes) -> None:
         """Reply to a press, at the URL that it came with. Raise NotDelivered, also for a URL that is not Slack's."""

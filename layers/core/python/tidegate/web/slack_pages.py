@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import parse_qs
@@ -13,6 +14,7 @@ from tidegate.notifications.link_slack import link_slack, open_link, unlink_slac
 from tidegate.notifications.rules.slack_account import InvalidSlackLink, SlackUser, WrongSlackCode, acts_as
 from tidegate.notifications.rules.slack_press import SlackRequest, press_of, signer
 from tidegate.ports import Ports
+from tidegate.rules.errors import CloudUnavailable
 from tidegate.telemetry import logger
 from tidegate.web.refusals import InvalidSlackSignature
 from tidegate.web.rendering import Rendering, address, see_other
@@ -36,13 +38,23 @@ class SlackPages:
         event, ports = app.current_event, self._ports
         body, headers = event.decoded_body or "", event.headers
         request = SlackRequest(body, headers.get("x-slack-request-timestamp", ""), headers.get("x-slack-signature", ""))
-        by = signer(ports.slack_apps.signing_secrets(), request, ports.seconds())
+        by = signer(self._signing_secrets(), request, ports.seconds())
         if by is None:
             raise InvalidSlackSignature
         press = press_of(by, parse_qs(body).get("payload", [""])[0])
         outcome = answer_press(ports, press) if press else "Nothing to decide."
         logger.info("pressed", extra={"outcome": outcome, "slack_user": _named(press.user) if press else ""})
         return Response(HTTPStatus.OK, body="")
+
+    def _signing_secrets(self) -> Mapping[str, str]:
+        """Return the signing secrets of apps. An app whose secret cannot be read has none, and stops no other."""
+        apps, found = self._ports.slack_apps, {}
+        for name in apps.names():
+            try:
+                found[name] = apps.signing_secret(name)
+            except CloudUnavailable as error:
+                logger.warning("signing secret not read", extra={"secret": name, "reason": str(error)})
+        return {name: secret for name, secret in found.items() if secret}
 
     def _account(
         self, app: APIGatewayHttpResolver, status: HTTPStatus = HTTPStatus.OK, problem: str = ""

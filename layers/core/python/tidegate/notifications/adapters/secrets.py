@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from tidegate.rules.errors import AppNotStored, CloudUnavailable
 from tidegate.vcs.adapters.app_secret import StoredAppSecret
 
 
@@ -19,7 +20,10 @@ class StoredSecrets:
     def fields(self, name: str) -> Mapping[str, str]:
         """Return the fields of a secret. Raise CloudUnavailable."""
         known = self._known.setdefault(name, StoredAppSecret(self._client, name, _fields))
-        return known.current()
+        try:
+            return known.current()
+        except AppNotStored as error:
+            raise CloudUnavailable("Secrets Manager", f"the secret {name} does not exist") from error
 
 
 def _fields(_name: str, text: str) -> Mapping[str, str]:

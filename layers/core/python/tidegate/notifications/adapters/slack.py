@@ -26,9 +26,11 @@ class HttpSlackApps:
     ) -> None:
         self._names, self._secret, self._is_local = names, secret, is_local
 
-    def signing_secrets(self) -> Mapping[str, str]:
-        found = {name: self._secret(name).get("signing_secret", "") for name in self._names}
-        return {name: secret for name, secret in found.items() if secret}
+    def names(self) -> Sequence[str]:
+        return self._names
+
+    def signing_secret(self, name: str) -> str:
+        return self._secret(name).get("signing_secret", "")
 
     def reply(self, url: str, body: bytes) -> None:
         is_slack = url.startswith(REPLIES)
