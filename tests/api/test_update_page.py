@@ -212,3 +212,4 @@ access_control:
     assert "Only user:reader can review plans of environment shop/staging" in refused.text
     done = reader.post_form(f"{PAGE}/act", action="evict", entry="coming", csrf=reader.form_token(PAGE))
     assert (done.status, len(config.head(REPOSITORY).evictions)) == (303, 1)
+    assert "Done" not in reader.get(f"{PAGE}?done=done").text

@@ -52,11 +52,15 @@ class Channel:
     def now(self):
         return self.ports.deployments.get(self.one.id)
 
-    def press(self, action="approve", review=None):
-        """Press a button; return what became of it, and the reply."""
+    def press(self, action="approve", review=None, reason=None):
+        """Press a button below a typed reason; return what became of it, and the reply."""
         value = f"{self.one.id} {review or self.one.review.id}"
-        blocks = [{"type": "actions", "elements": [{"type": "button", "value": value}]}]
-        press = press_of("slack", json.dumps(payload(action, value, message={"blocks": blocks})))
+        blocks = [
+            {"type": "input", "block_id": value},
+            {"type": "actions", "elements": [{"type": "button", "value": value}]},
+        ]
+        state = {"values": {value: {"reason": {"type": "plain_text_input", "value": reason}}}}
+        press = press_of("slack", json.dumps(payload(action, value, message={"blocks": blocks}, state=state)))
         outcome = answer_press(self.ports, press)
         replies = self.ports.slack_apps.replies
         return outcome, json.loads(replies[-1][1]) if replies else None
@@ -91,6 +95,14 @@ def test_a_linked_user_decides_and_the_message_says_so_without_its_buttons(actio
     assert (channel.now.review.approved, channel.now.review.by) == (approved, "reviewer")
     assert told["replace_original"]
     assert [block["type"] for block in told["blocks"]] == ["context"]
+    assert outcome in json.dumps(told)
+
+
+def test_what_is_typed_above_the_buttons_is_the_reason():
+    channel = Channel().linked()
+    outcome, told = channel.press("reject", reason="Not\nbefore the freeze.")
+    assert channel.now.review.reason == "Not before the freeze."
+    assert "Not before the freeze." in outcome
     assert outcome in json.dumps(told)
 
 

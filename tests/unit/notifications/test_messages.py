@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests.builders import NOW, deployment_in
 from tidegate.deploys.rules.state import State
 from tidegate.notifications.rules.notice import notice_of
+from tidegate.notifications.rules.slack_press import button_value
 from tidegate.notifications.rules.subscription import NotificationKind
 from tidegate.notifications.texts.cloud_event import cloud_event
 from tidegate.notifications.texts.email import email_message
@@ -53,6 +54,16 @@ def test_slack_gets_a_link_to_the_page_if_there_is_one():
     assert links(slack_message("C0", [replace(said(), url="")], 0)) == []
 
 
+def test_a_review_that_can_be_decided_in_slack_has_one_field_for_a_reason():
+    def fields(*listed):
+        blocks = json.loads(slack_message("C0", listed, 0))["blocks"]
+        return [(each["block_id"], each["optional"]) for each in blocks if each["type"] == "input"]
+
+    decidable = replace(said(), decidable=True)
+    assert fields(decidable) == [(button_value(WAITING.deployment, WAITING.review), True)]
+    assert fields(said()) == fields(decidable, decidable) == []
+
+
 def test_counts_say_replacements_only_where_there_are_some():
     assert counts(PlannedChanges(9, 6, 1)) == "9 to add, 6 to change, 1 to destroy"
     assert counts(PlannedChanges(replace=2)) == "0 to add, 0 to change, 0 to destroy, 2 to replace"
@@ -80,7 +91,7 @@ def test_texts_of_people_are_data_in_every_message(name, reason):
 
 @given(st.integers(1, 20), st.text(max_size=3000))
 def test_messages_stay_within_the_limits_of_their_receivers(count, text):
-    listed = [said(subject=text, reason=text, details=(text,))] * count
+    listed = [replace(said(subject=text, reason=text, details=(text,)), decidable=True)] * count
     blocks = json.loads(slack_message("C0", listed, 1))["blocks"]
     assert len(blocks) <= 50
     assert all(len(block["text"]["text"]) <= 3000 for block in blocks if block["type"] == "section")

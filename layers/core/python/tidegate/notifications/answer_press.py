@@ -45,7 +45,8 @@ def _decide(ports: Ports, press: Press, login: str) -> Decision:
         plan, review = deployment.planned.plan, deployment.review
         if plan is None or review is None or review.id != press.review:
             return Decision(False, _ANOTHER_PLAN)
-        return decide_review(ports, deployment.id, press.answer, login, ports.clock.now(), plan.file.sha256)
+        now, seen = ports.clock.now(), plan.file.sha256
+        return decide_review(ports, deployment.id, press.answer, login, now, seen, reason=press.reason)
     except TidegateError as error:
         return Decision(False, str(error))
 

@@ -56,8 +56,6 @@ STAGES: dict[Stage, str] = {
 }
 #: Characters of an entry's id at most: DynamoDB refuses long keys.
 _LONGEST_ID = 40
-#: What the page says about what was just done.
-NOTICES = {"done": "Done. This page shows what follows."}
 
 
 class UpdatePages:
@@ -80,7 +78,6 @@ class UpdatePages:
         return self._rendering.show(
             app,
             "updates.html",
-            notice=NOTICES.get(app.context["fields"].get("done", ""), ""),
             repository=access.repository,
             view=view,
             may_act=access.permission >= Permission.WRITE or view.current.loaded.policies is not None,
@@ -100,7 +97,7 @@ class UpdatePages:
         do = self._actions().get(fields.get("action", ""))
         decision = do(access.repository, fields, access.login) if do else Decision(False, "Unknown action.")
         ensure_done(decision)
-        return see_other(f"/config-updates/{access.repository}?done=done")
+        return see_other(f"/config-updates/{access.repository}")
 
     def _actions(self) -> dict[str, Callable[[str, dict[str, str], str], Decision]]:
         ports = self._ports

@@ -2,6 +2,8 @@
 
 https://docs.slack.dev/authentication/verifying-requests-from-slack
 https://docs.slack.dev/reference/interaction-payloads/block_actions-payload
+The payload of a button has the state of all fields of its message:
+https://api.slack.com/changelog/2020-09-full-state-on-view-submisson-and-block-actions
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tidegate.deploys.rules.reason import MAXIMUM_REASON
 from tidegate.deploys.rules.review import Answer
 from tidegate.notifications.rules.slack_account import SlackUser
 
@@ -23,6 +26,8 @@ _DIGITS = re.compile(r"[0-9]{1,12}")
 _ID = re.compile(r"[A-Z0-9]{1,30}")
 _VALUE = re.compile(r"([A-Za-z0-9-]{1,100}) ([A-Za-z0-9-]{1,64})")
 _LONGEST_NAME = 80
+#: The ``action_id`` of the field for a reason. Its block has the value of the buttons as ``block_id``.
+REASON = "reason"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +43,8 @@ class SlackRequest:
 class Press:
     """A press of Approve or Reject for a review of a deployment. ``blocks`` are those of the message.
 
-    ``name`` and ``workspace`` are what people call the user and their workspace. Slack takes replies to the press at
-    ``response_url``, for half an hour.
+    ``name`` and ``workspace`` are what people call the user and their workspace, ``reason`` is what they typed above
+    the buttons. Slack takes replies to the press at ``response_url``, for half an hour.
     """
 
     user: SlackUser
@@ -50,6 +55,7 @@ class Press:
     review: str
     response_url: str
     blocks: tuple[Mapping[str, Any], ...] = ()
+    reason: str = ""
 
 
 def signature_of(secret: str, timestamp: str, body: str) -> str:
@@ -69,7 +75,7 @@ def signer(secrets: Mapping[str, str], request: SlackRequest, now: float) -> str
 
 
 def button_value(deployment: str, review: str) -> str:
-    """Return the value of both buttons for a review."""
+    """Return the value of both buttons for a review, and the id of the block above them."""
     return f"{deployment} {review}"
 
 
@@ -94,15 +100,18 @@ def press_of(app: str, payload: str) -> Press | None:
         review=value[2],
         response_url=_text(given, "response_url"),
         blocks=_blocks(_part(given, "message", "blocks")),
+        reason=_text(given, "state", "values", value[0], REASON, "value")[:MAXIMUM_REASON],
     )
 
 
 def without_buttons(press: Press) -> list[Mapping[str, Any]]:
-    """Return the blocks of the message without the buttons of the decided review."""
+    """Return the blocks of the message without the field and the buttons of the decided review."""
     value = button_value(press.deployment, press.review)
     kept: list[Mapping[str, Any]] = []
     for block in press.blocks:
         elements = block.get("elements")
+        if block.get("block_id") == value:
+            continue
         if block.get("type") != "actions" or not isinstance(elements, list):
             kept.append(block)
         elif left := [each for each in elements if _text(each, "value") != value]:

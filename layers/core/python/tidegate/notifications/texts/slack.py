@@ -11,8 +11,9 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from tidegate.deploys.rules.reason import MAXIMUM_REASON
 from tidegate.deploys.rules.review import Answer
-from tidegate.notifications.rules.slack_press import button_value
+from tidegate.notifications.rules.slack_press import REASON, button_value
 from tidegate.notifications.texts.words import Said, facts, headline, more_words, title
 
 #: Slack's limits of characters in a header and in a section.
@@ -43,9 +44,18 @@ def _blocks(said: Said, *, alone: bool) -> Iterator[dict[str, Any]]:
             "type": "rich_text",
             "elements": [{"type": "rich_text_preformatted", "elements": [{"type": "text", "text": said.plan}]}],
         }
+    if said.decidable and alone:
+        yield _reason(said)
     if said.url:
         buttons = _decisions(said) if said.decidable else []
         yield {"type": "actions", "elements": [*buttons, {**_OPEN, "url": said.url}]}
+
+
+def _reason(said: Said) -> dict[str, Any]:
+    """Return a field for a reason. Digests have none: Slack allows 50 blocks."""
+    field = {"type": "plain_text_input", "action_id": REASON, "max_length": MAXIMUM_REASON}
+    value = button_value(said.notice.deployment, said.notice.review)
+    return {"type": "input", "block_id": value, "optional": True, "label": _plain("Reason", _HEADER), "element": field}
 
 
 def _decisions(said: Said) -> list[Mapping[str, Any]]:
