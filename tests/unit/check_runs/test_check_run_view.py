@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
@@ -12,6 +13,7 @@ from tests.unit.jobs.terraform_scenario import Scenario
 from tidegate.changes.rules.waits import Waits
 from tidegate.check_runs.check_run_view import present_check_run
 from tidegate.deploys.rules.state import State
+from tidegate.deploys.rules.timeline import Step
 from tidegate.deploys.rules.waiting import Gate
 from tidegate.gates.check_gate import GateChecker
 from tidegate.ports import Enrolled, PublishedCheckRun
@@ -145,3 +147,22 @@ def test_who_took_a_place_and_has_no_check_run_yet_is_named_by_its_commit():
     new = scenario.put(any_deployment(2))
     old = scenario.put(deployment_in(State.SUPERSEDED, superseded_by=new.id))
     assert "Superseded by `0000000`" in present_check_run(scenario.ports, old).summary
+
+
+def test_a_deployment_that_has_ended_shows_what_it_cost_itself():
+    scenario = Scenario()
+    at = utc("2026-03-02T08:00")
+    steps = ((State.PLANNING, 0), (State.APPROVED, 90), (State.APPLYING, 91), (State.APPLIED, 216))
+    history = tuple(Step(state, at + timedelta(seconds=second)) for state, second in steps)
+    one = scenario.put(amended(deployment_in(State.APPLIED), history=history))
+    assert (
+        "| Runners | plan 1 min 30 s, apply 2 min 5 s: about $0.0024 |"
+        in present_check_run(scenario.ports, one).summary
+    )
+
+
+@pytest.mark.parametrize("state", [State.PLANNING, State.SUPERSEDED])
+def test_what_runs_or_never_ran_shows_no_cost_of_its_own(state):
+    scenario = Scenario()
+    one = scenario.put(deployment_in(state))
+    assert "| Runners |" not in present_check_run(scenario.ports, one).summary

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import tomllib
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
-from tests.builders import NOW, amended, any_deployment, any_plan
+from tests.builders import NOW, any_deployment, any_plan
 from tidegate.deploys.rules.policy_status import POLICIES_REFUSED
 from tidegate.deploys.rules.request import Trigger
-from tidegate.deploys.rules.runner_size import RunnerNeeds, RunnerOffer
+from tidegate.deploys.rules.run_cost import RunCost
 from tidegate.deploys.rules.state import State, is_final
 from tidegate.deploys.rules.timeline import Step
-from tidegate.deploys.rules.workflow import RunSettings
-from tidegate.insights.rules.ended import PRICES, Result, ended
+from tidegate.insights.rules.ended import Result, ended
 
-OFFER = RunnerOffer()
+NO_RUNNERS = RunCost(None, None, 0)
 
 
 def minutes(number):
@@ -43,52 +40,44 @@ APPLIED = (
 
 
 def test_durations_are_those_of_the_timeline():
-    one = ended(went(*APPLIED), OFFER)
+    one = ended(went(*APPLIED), NO_RUNNERS)
     assert (one.queue, one.review, one.run, one.lead) == (120, 3600, 7 * 60, 70 * 60)
     assert (one.at, one.root, one.stack, one.result) == (minutes(70), "network", "default", Result.APPLIED)
 
 
 def test_what_did_not_happen_has_no_duration():
-    one = ended(went((State.QUEUED, 0), (State.SUPERSEDED, 9)), OFFER)
+    one = ended(went((State.QUEUED, 0), (State.SUPERSEDED, 9)), NO_RUNNERS)
     assert (one.queue, one.review, one.run, one.lead, one.cost) == (None, None, None, None, 0)
 
 
 def test_a_rerun_of_a_merge_counts_from_the_merge_and_one_of_a_manual_deployment_has_no_merge():
     rerun = {"trigger": Trigger.RERUN, "first_requested_at": minutes(-30)}
-    assert ended(went(*APPLIED, **rerun), OFFER).lead == 100 * 60
-    assert ended(went(*APPLIED, **rerun, reruns_manual=True), OFFER).lead is None
-    assert ended(went(*APPLIED, trigger=Trigger.MANUAL), OFFER).lead is None
+    assert ended(went(*APPLIED, **rerun), NO_RUNNERS).lead == 100 * 60
+    assert ended(went(*APPLIED, **rerun, reruns_manual=True), NO_RUNNERS).lead is None
+    assert ended(went(*APPLIED, trigger=Trigger.MANUAL), NO_RUNNERS).lead is None
 
 
 @pytest.mark.parametrize("state", [state for state in State if is_final(state)])
 def test_only_what_went_wrong_is_a_failure(state):
     failures = {State.PLAN_FAILED, State.APPLY_FAILED, State.OUTCOME_UNKNOWN, State.ENGINE_FAULT}
     known = {State.APPLIED: Result.APPLIED, State.NO_CHANGES: Result.UNCHANGED} | dict.fromkeys(failures, Result.FAILED)
-    assert ended(went((State.QUEUED, 0), (state, 1)), OFFER).result == known.get(state, Result.OTHER)
+    assert ended(went((State.QUEUED, 0), (state, 1)), NO_RUNNERS).result == known.get(state, Result.OTHER)
 
 
 def test_a_plan_that_policies_stop_is_no_failure():
     stopped = went((State.PLANNING, 0), (State.PLAN_FAILED, 1), error=POLICIES_REFUSED)
-    assert ended(stopped, OFFER).result is Result.OTHER
+    assert ended(stopped, NO_RUNNERS).result is Result.OTHER
 
 
 def test_a_merge_that_was_applied_before_was_not_attempted():
     merged = went((State.QUEUED, 0), (State.NO_CHANGES, 1), plan_job=None, reason="Applied before.")
-    assert ended(merged, OFFER).result is Result.OTHER
+    assert ended(merged, NO_RUNNERS).result is Result.OTHER
 
 
 def test_the_team_is_that_of_the_tag():
-    assert ended(went(*APPLIED, tags=("network", "team:sre", "team:web")), OFFER).team == "sre"
-    assert ended(went(*APPLIED), OFFER).team == ""
+    assert ended(went(*APPLIED, tags=("network", "team:sre", "team:web")), NO_RUNNERS).team == "sre"
+    assert ended(went(*APPLIED), NO_RUNNERS).team == ""
 
 
-def test_the_cost_is_that_of_the_runners_time_and_size():
-    hour = went((State.PLANNING, 0), (State.PLAN_FAILED, 60))
-    assert ended(hour, OFFER).cost == round(1_000_000 * (0.03238 + 2 * 0.00356))
-    large = amended(hour, run=RunSettings(runner=RunnerNeeds(cpu=2048, memory=8192)))
-    assert ended(large, OFFER).cost == round(1_000_000 * (2 * 0.03238 + 8 * 0.00356))
-
-
-def test_prices_are_those_of_the_page_of_costs():
-    fargate = tomllib.loads(Path("tidegate_cdk/prices.toml").read_text(encoding="utf-8"))["fargate"]
-    assert {name: (fargate[name]["vcpu_hour"], fargate[name]["gb_hour"]) for name in PRICES} == PRICES
+def test_the_cost_is_that_of_its_runners():
+    assert ended(went(*APPLIED), RunCost(60, 60, 1234)).cost == 1234

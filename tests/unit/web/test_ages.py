@@ -7,7 +7,8 @@ from datetime import timedelta
 import pytest
 
 from tests.builders import NOW
-from tidegate.web.ages import age, duration, relative
+from tidegate.texts.durations import duration
+from tidegate.web.ages import age, relative
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from tidegate.deploys.slots.get_slot_wait import get_slot_wait
 from tidegate.deploys.texts.presentation import Mark, QueuePosition, View, WorkflowProgress
 from tidegate.deploys.texts.text import render
 from tidegate.gates.check_gate import GateChecker
+from tidegate.insights.cost_of_runners import cost_of_runners
 from tidegate.ports import (
     ObjectStart,
     Ports,
@@ -124,6 +125,7 @@ def _begun(ports: Ports, deployment: Deployment, notice: str, repeated_by: str) 
         superseded_by=_revision_mark(ports, deployment, deployment.lineage.superseded_by),
         waited_for=_gates(ports).look(deployment),
         workflow=workflow,
+        runners=cost_of_runners(ports, deployment) if is_final(deployment.state) else None,
         notice=notice,
     )
 

@@ -6,6 +6,7 @@ from collections import defaultdict
 
 from tidegate.config.rules.drift import DriftFinding, DriftRecord
 from tidegate.deploys.rules.deployment import Deployment
+from tidegate.insights.cost_of_runners import cost_of_runners
 from tidegate.insights.rules.day import DriftSeen, with_drift, with_ended
 from tidegate.insights.rules.ended import ended
 from tidegate.ports import Ports
@@ -17,7 +18,7 @@ def count_deployment(ports: Ports, deployment: Deployment) -> None:
 
     Raise Conflict if many end at once, and CloudUnavailable: repeat it then.
     """
-    one = ended(deployment, ports.runner_offer)
+    one = ended(deployment, cost_of_runners(ports, deployment))
     date = f"{one.at:%Y-%m-%d}"
 
     def count() -> None:

@@ -31,10 +31,11 @@ from tidegate.plans.rules.counts import each_count
 from tidegate.pull_requests.rules.record import PullRequestRecord, PullRequestState, VerdictKind
 from tidegate.roots.rules.query_words import MAXIMUM_LENGTH
 from tidegate.rules.timestamp import timestamp_text
+from tidegate.texts.durations import duration
 from tidegate.texts.markdown import plain, without_marks
 from tidegate.vcs.rules.check_run import Conclusion
 from tidegate.vcs.rules.forge_terms import GITHUB_TERMS, ForgeTerms
-from tidegate.web.ages import age, duration, relative
+from tidegate.web.ages import age, relative
 from tidegate.web.grouping import grouped
 from tidegate.web.nested import in_path
 from tidegate.web.picture import progress

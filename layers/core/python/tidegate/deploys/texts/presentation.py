@@ -9,6 +9,7 @@ from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.queue import Lock
 from tidegate.deploys.rules.reason import because
 from tidegate.deploys.rules.review import moment
+from tidegate.deploys.rules.run_cost import RunCost
 from tidegate.deploys.rules.slots import SlotWait
 from tidegate.deploys.rules.state import State
 from tidegate.deploys.rules.waiting import AfterGate
@@ -114,7 +115,8 @@ class View:
     ``log_url`` is the log of its newest job, ``plan_url`` that of its plan. ``repeats`` is the deployment
     that this one runs again, ``repeated_by`` the one that runs this again; ``supersedes`` the one that gave up
     waiting for this one, ``superseded_by`` the one that this gave up for. ``waited_for`` is what holds its gate.
-    ``slot`` says why no runner starts yet, ``workflow`` how far that of a cluster is, ``notice`` answers a click that
+    ``slot`` says why no runner starts yet, ``workflow`` how far that of a cluster is, ``runners`` what they
+    cost if it has ended, ``notice`` answers a click that
     had no effect. ``terms`` are the VCS provider's.
     """
 
@@ -141,6 +143,7 @@ class View:
     waited_for: WaitedFor | None = None
     slot: SlotWait | None = None
     workflow: WorkflowProgress | None = None
+    runners: RunCost | None = None
     notice: str = ""
 
 

@@ -7,13 +7,14 @@ provider's limit; the least important part is cut first, and the text says how m
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from tidegate.changes.rules.stack import DEFAULT_STACK
 from tidegate.deploys.rules.cluster import ProviderName
 from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.review import moment
+from tidegate.deploys.rules.run_cost import RunCost
 from tidegate.deploys.rules.state import State, is_final
 from tidegate.deploys.texts.cost_text import cost_paragraph
 from tidegate.deploys.texts.engine_annotations import engine_annotations
@@ -21,6 +22,7 @@ from tidegate.deploys.texts.plan_text import cut_middle, fenced_plan
 from tidegate.deploys.texts.presentation import View, approval, many, place
 from tidegate.deploys.texts.states import presentation_of
 from tidegate.plans.rules.counts import counts
+from tidegate.texts.durations import duration
 from tidegate.texts.markdown import code, escaped, fenced, folded, one_line, size
 from tidegate.vcs.rules.check_run import (
     MAXIMUM_ANNOTATIONS,
@@ -111,7 +113,7 @@ def _summary(deployment: Deployment, view: View, paragraphs: Iterable[str]) -> s
     notice = (_notice(view.notice),) if view.notice else ()
     first, *others = paragraphs
     head = (*notice, _headline(deployment, view.terms), first)
-    tail = (*others, _facts(deployment, view.terms), _links(view))
+    tail = (*others, _facts(deployment, view), _links(view))
     room = MAXIMUM_TEXT - size("\n\n".join((*head, *tail))) - 10
     return "\n\n".join(part for part in (*head, *_changes(deployment, room), *tail) if part)
 
@@ -164,8 +166,8 @@ def _addresses(verb: str, count: int, addresses: tuple[str, ...]) -> Iterable[st
     yield "\n".join(lines)
 
 
-def _facts(deployment: Deployment, terms: ForgeTerms) -> str:
-    root = deployment.root
+def _facts(deployment: Deployment, view: View) -> str:
+    root, terms = deployment.root, view.terms
     pull_request = f", {terms.reference(deployment.request.pull_request)}" if deployment.request.pull_request else ""
     merged = f", merged with {code(deployment.request.base_sha[:7])}" if deployment.request.base_sha else ""
     forced = " **Forced**: the apply requirements were bypassed." if deployment.request.forced else ""
@@ -175,11 +177,20 @@ def _facts(deployment: Deployment, terms: ForgeTerms) -> str:
         ("Revision", f"{code(deployment.revision.short)} of {code(deployment.revision.branch)}{merged}{pull_request}"),
         ("Requested by", f"{_asked_for(deployment)}{forced}"),
         _made_by(deployment),
+        *_receipt(view.runners),
         ("Deployment", code(deployment.id)),
     ]
     # A cell ends at a bar, also inside code. The first row is the header: Markdown has no table without one.
     lines = [f"| {name} | {value.replace('|', chr(92) + '|')} |" for name, value in rows]
     return "\n".join([lines[0], "|---|---|", *lines[1:]])
+
+
+def _receipt(runners: RunCost | None) -> Iterable[tuple[str, str]]:
+    """Return the row about what the deployment itself cost, if a runner ran for it."""
+    times = [("plan", runners.plan), ("apply", runners.apply)] if runners else []
+    told = [f"{name} {duration(timedelta(seconds=seconds))}" for name, seconds in times if seconds is not None]
+    if runners and told:
+        yield "Runners", f"{', '.join(told)}: about ${runners.cost / 1_000_000:.4f}"
 
 
 def _made_by(deployment: Deployment) -> tuple[str, str]:

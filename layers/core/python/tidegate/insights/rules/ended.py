@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from enum import StrEnum
-from itertools import pairwise
 
 from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.policy_status import POLICIES_REFUSED
 from tidegate.deploys.rules.request import Trigger
-from tidegate.deploys.rules.runner_size import RunnerOffer
+from tidegate.deploys.rules.run_cost import RunCost, spent
 from tidegate.deploys.rules.state import FAILED, State
 
 _TEAM = "team:"
-#: Dollars of a vCPU and of a GB of memory in an hour of Fargate, in us-east-1 (https://aws.amazon.com/fargate/pricing/).
-PRICES: Mapping[str, tuple[float, float]] = {"arm64": (0.03238, 0.00356), "x86_64": (0.04048, 0.004445)}
 
 
 class Result(StrEnum):
@@ -48,11 +44,10 @@ class Ended:
     cost: int
 
 
-def ended(deployment: Deployment, offer: RunnerOffer) -> Ended:
-    """Return what a deployment that has ended adds. ``offer`` has the size of usual runners."""
+def ended(deployment: Deployment, runners: RunCost) -> Ended:
+    """Return what a deployment that has ended adds. ``runners`` are those of its plans and its apply."""
     at = deployment.changed_at or deployment.request.at
     result = _result(deployment)
-    run = _spent(deployment, State.PLANNING, State.APPLYING)
     return Ended(
         at,
         deployment.root.name,
@@ -60,10 +55,10 @@ def ended(deployment: Deployment, offer: RunnerOffer) -> Ended:
         next((tag.removeprefix(_TEAM) for tag in deployment.tags if tag.startswith(_TEAM)), ""),
         result,
         _lead(deployment, at) if result is Result.APPLIED else None,
-        _spent(deployment, State.QUEUED) if result is not Result.OTHER else None,
-        _spent(deployment, State.AWAITING_REVIEW),
-        run,
-        _cost(deployment, run or 0, offer),
+        spent(deployment.history, State.QUEUED) if result is not Result.OTHER else None,
+        spent(deployment.history, State.AWAITING_REVIEW),
+        spent(deployment.history, State.PLANNING, State.APPLYING),
+        runners.cost,
     )
 
 
@@ -84,17 +79,3 @@ def _lead(deployment: Deployment, at: datetime) -> float | None:
     if request.trigger is Trigger.MERGE or (request.trigger is Trigger.RERUN and not rerun.manual):
         return (at - (rerun.first_requested_at or request.at)).total_seconds()
     return None
-
-
-def _spent(deployment: Deployment, *states: State) -> float | None:
-    """Return the time in these states, None if it was in none of them."""
-    spent = [then.at - step.at for step, then in pairwise(deployment.history) if step.state in states]
-    return sum(spent, timedelta()).total_seconds() if spent else None
-
-
-def _cost(deployment: Deployment, seconds: float, offer: RunnerOffer) -> int:
-    needs = deployment.settings.run.runner
-    cpu = (needs.cpu if needs else 0) or offer.usual.cpu
-    memory = (needs.memory if needs else 0) or offer.usual.memory
-    of_cpu, of_memory = PRICES[offer.architecture]
-    return round((cpu * of_cpu + memory * of_memory) / 1024 * seconds / 3600 * 1_000_000)
