@@ -311,7 +311,7 @@ def test_a_gate_that_stays_shut_says_so_and_what_to_do():
     refusal = str(GateBlocked("deployment", 7))
     summary = shown(State.GATE_EXPIRED, error="GateBlocked", reason=refusal, missing=("1 approval.",)).summary
     assert "has already waited 7 times" in summary
-    assert "run this deployment" in summary
+    assert "request it again" in summary
     assert "28 days" not in summary
 
 
