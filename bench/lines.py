@@ -28,7 +28,7 @@ class Line:
 
     @property
     def ratio(self) -> float:
-        return self.median / self.baseline
+        return self.median / self.baseline if self.baseline else 1.0 + self.median
 
     @property
     def met(self) -> bool | None:

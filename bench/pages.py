@@ -1,9 +1,14 @@
-"""What the page of a plan of 5,000 resources takes: to make its rows, to show them, and to send it."""
+"""What pages take: that of a plan of 5,000 resources, and each page and GET route of a large installation.
+
+``tests/bench/page_reads.py`` requests the latter, in a process of its own: of the real handler, on stores that count.
+"""
 
 from __future__ import annotations
 
 import gzip
 import json
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -25,6 +30,11 @@ _QUICK_FEW, _QUICK_MANY = 50, 500
 ROWS_SECONDS, PAGE_SECONDS = 3.0, 1.0
 PAGE_KILOBYTES = 300.0
 _RUNS = 5
+#: Roots, deployments and resources of a plan, in the installation and in one of a tenth of it.
+_LARGE, _SMALL = (1_000, 10_000, MANY), (100, 1_000, FEW)
+_QUICK_LARGE, _QUICK_SMALL = (40, 400, _QUICK_MANY), (20, 200, _QUICK_FEW)
+#: Calls of DynamoDB and S3 that a page makes at most.
+READS = 15
 _RENDERING = Rendering("", lambda: datetime.now(UTC))
 _ACTIONS = (["create"], ["update"], ["delete"], ["delete", "create"])
 
@@ -44,6 +54,28 @@ def run(*, quick: bool) -> Iterator[Line]:
     size, whole = len(gzip.compress(page, 6)) / 1000, len(page) / 1000
     sent = {"baseline": "the same page uncompressed", "resources": more}
     yield Line("plan_page_sent", size, whole, target=PAGE_KILOBYTES, compared="median", unit="kB", more=sent)
+    yield from _requested(quick=quick)
+
+
+def _requested(*, quick: bool) -> Iterator[Line]:
+    """Request all pages of a large and of a small installation; the last line is that of the largest page."""
+    sizes = (_QUICK_LARGE, _QUICK_SMALL) if quick else (_LARGE, _SMALL)
+    large, small = (_measured(size, 1 if quick else _RUNS) for size in sizes)
+    for path, page in large.items():
+        more = {"baseline": "the same page of an installation of a tenth", **page}
+        reads, before = page["count"], small[path]["count"]
+        yield Line(f"page {path}", reads, before, target=READS, compared="median", unit="reads", more=more)
+    path, largest = max(large.items(), key=lambda each: int(each[1]["compressed"]))
+    size, whole = largest["compressed"] / 1000, largest["bytes"] / 1000
+    more = {"baseline": "the same page uncompressed", "path": path}
+    yield Line("largest_page_sent", size, whole, target=PAGE_KILOBYTES, compared="median", unit="kB", more=more)
+
+
+def _measured(size: tuple[int, int, int], runs: int) -> dict[str, dict[str, Any]]:
+    command = [sys.executable, "-m", "tests.bench.page_reads", *map(str, (*size, runs))]
+    told = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True).stdout
+    pages = [json.loads(line) for line in told.splitlines() if line.startswith('{"route"')]
+    return {page["path"]: page for page in pages}
 
 
 def _compared(
@@ -79,9 +111,13 @@ def _page(content: bytes) -> str:
 
 
 def _written(file: Path, count: int) -> Path:
-    changes = [_change(number) for number in range(count)]
-    file.write_text(json.dumps({"format_version": "1.2", "resource_changes": changes}), encoding="utf-8")
+    file.write_text(json.dumps(plan_document(count)), encoding="utf-8")
     return file
+
+
+def plan_document(count: int) -> dict[str, Any]:
+    """Return what an engine prints of a plan that changes so many resources."""
+    return {"format_version": "1.2", "resource_changes": [_change(number) for number in range(count)]}
 
 
 def _change(number: int) -> dict[str, Any]:

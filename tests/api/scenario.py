@@ -21,15 +21,20 @@ QUEUE = f"/queue?repository={REPOSITORY}&root=network"
 
 
 class WebScenario(Wires):
-    """Everything in memory. ``seconds`` is the time of sessions, ``secret`` what is stored of the App."""
+    """Everything in memory but ``given`` ports.
 
-    def __init__(self, settings=None):
+    ``seconds`` is the time of sessions, ``secret`` what is stored of the App.
+    """
+
+    def __init__(self, settings=None, **given):
         self.now, self.secret = 1_800_000_000.0, {"client_id": "client", "client_secret": "client secret"}
         accounts = MemoryAccounts(
             tokens={"token-of-reviewer": "reviewer", "token-of-reader": "reader", "token-of-visitor": "visitor"}
         )
         settings = {"TIDEGATE_WEB_URL": URL, "TIDEGATE_OPERATORS_TEAM": TEAM, **(settings or {})}
-        super().__init__(settings, accounts=accounts, app_secret=self, seconds=lambda: self.now, public_keys=None)
+        super().__init__(
+            settings, accounts=accounts, app_secret=self, seconds=lambda: self.now, public_keys=None, **given
+        )
         self.forge.readers |= {"reader"}
         self.forge.teams[TEAM] = {"reviewer"}
         self.repository_index.remember(KnownRepository(REPOSITORY, "main", "0" * 40, utc("2026-03-02T08:00")))
