@@ -64,7 +64,10 @@ def validate(
             typer.echo(screen.text(f"✔ {organization} is valid.").plain)
             return
     found = examine_configuration(content_of(file, "tidegate validate FILE"), _REPOSITORY, around, str(file))
-    roots = _roots(file, found) if isinstance(found, LoadedConfiguration) else _Roots()
+    roots = _Roots()
+    if isinstance(found, LoadedConfiguration):
+        screen.note(_unchecked_destinations(found))
+        roots = _roots(file, found)
     if json:
         screen.print_json(_document(file, found, roots))
     else:
@@ -81,6 +84,14 @@ class _Roots:
     refused: Mapping[str, str] = field(default_factory=dict)
     left_out: Mapping[str, str] = field(default_factory=dict)
     root_warnings: Sequence[str] = ()
+
+
+def _unchecked_destinations(loaded: LoadedConfiguration) -> str:
+    """Return which destinations of notifications are not checked: only the installation knows its own."""
+    names = sorted({name for each in loaded.notifications for name in each.destinations})
+    if not names:
+        return ""
+    return f"Not checked: whether the installation declares {', '.join(names)}. Its check of the configuration says so."
 
 
 def _roots(file: Path, loaded: LoadedConfiguration) -> _Roots:

@@ -50,6 +50,16 @@ def texts(page):
     return page.locator(".l .t").all_text_contents()
 
 
+#: Records notifications that the browser has shown. A headless browser has no background: it is said here.
+SHOWN_NOTIFICATIONS = """
+  window.shown = [];
+  Object.defineProperty(document, "hidden", { get: () => BACKGROUND });
+  window.Notification = class extends Notification {
+    constructor(title, options) { super(title, options); this.addEventListener("show", () => shown.push(title)); }
+  };
+"""
+
+
 @pytest.mark.parametrize("live", [False, True], ids=["rendered by the server", "drawn by the script"])
 def test_nothing_in_a_log_runs_in_the_page(site, visit, live):
     job = site.planning()
@@ -213,6 +223,20 @@ def test_the_title_of_an_open_page_follows_the_state_and_is_read_out(site, visit
     site.wires.deployments.save(one.moved(State.PLANNING, one.request.at))
     expect(page).to_have_title(re.compile("Planning"))
     expect(page.locator("p.hidden[role=status]")).to_have_text(re.compile("Planning"))
+
+
+@pytest.mark.parametrize("background", [True, False], ids=["in the background", "in sight"])
+def test_a_new_state_is_notified_by_the_browser_while_the_page_is_in_the_background(site, visit, background):
+    one = site.wires.deployed(any_deployment())
+    page = visit(f"/deployments/{one.id}", permissions=["notifications"])
+    page.add_init_script(SHOWN_NOTIFICATIONS.replace("BACKGROUND", str(background).lower()))
+    page.reload()
+    expect(page.get_by_role("button", name="Notify me")).to_have_count(0)
+    site.wires.deployments.save(one.moved(State.PLANNING, one.request.at))
+    expect(page).to_have_title(re.compile("Planning"))
+    if background:
+        page.wait_for_function("shown.length > 0")
+    assert page.evaluate("shown") == [page.title()] * background
 
 
 def test_a_page_whose_updates_fail_says_so_until_they_work_again(site, visit):

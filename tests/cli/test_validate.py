@@ -46,6 +46,15 @@ def test_a_file_in_order_is_said_to_be_and_what_misleads_is_warned_of(validate):
     assert result.exit_code == 0
 
 
+def test_destinations_of_notifications_are_said_not_to_be_checked(validate):
+    told = "notifications: [{destinations: [owners, deploys], events: [failed]}]\n"
+    result = validate(told)
+    assert "deploys, owners" in result.stderr
+    assert result.exit_code == 0
+    assert validate("version: 1\n").stderr == ""
+    assert json.loads(validate(told, "--json").stdout)["valid"]
+
+
 def test_config_updates_are_checked_in_the_words_of_the_check(validate):
     example = Path(__file__).parents[2] / "examples/config-repository/tidegate.yaml"
     text = example.read_text(encoding="utf-8")
