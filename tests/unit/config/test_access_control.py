@@ -97,6 +97,9 @@ def test_people_of_requirements_that_nobody_is_are_told_with_their_place():
         ("review: ['team:sre']", True),
         ("apply: ['team:sre'], unlock: ['team:sre']", False),
         ("apply: ['team:sre'], unlock: []", False),
+        ("apply: ['team:sre'], unlock: ['role:read']", True),
+        ("apply: ['role:maintain'], unlock: ['role:maintain']", False),
+        ("apply: ['role:write']", False),
         ("plan: ['team:sre']", False),
     ],
 )

@@ -15,8 +15,9 @@ from tidegate.config.substitution import PREFIX
 from tidegate.documents.document import Document, Path
 from tidegate.roots.rules.nearest import nearest
 from tidegate.roots.rules.root_query import TagQuery, parse_tag_query
-from tidegate.rules.access import EVERYBODY
+from tidegate.rules.access import Person, matches
 from tidegate.rules.errors import quoted
+from tidegate.rules.permission import Permission
 
 _REFERENCE = re.compile(rf"\$\{{{PREFIX}([A-Z0-9_]+)\}}")
 _STACK, _BRANCHES = "stack_name:", ("branch:", "dest_branch:")
@@ -45,10 +46,16 @@ def _unlockable(document: Document, loaded: LoadedConfiguration) -> Iterator[Mis
     """Yield a sentence for each policy that limits who applies or reviews, and lets everybody unlock."""
     for number, policy in enumerate(loaded.policies or ()):
         access = policy.access
-        if EVERYBODY in access.unlock and not (EVERYBODY in access.apply and EVERYBODY in access.review):
+        if _is_open(access.unlock) and not (_is_open(access.apply) and _is_open(access.review)):
             line, column = document.place(("access_control", "policies", number))
             words = "apply or review is limited, but everybody with write permission may unlock. Set unlock as well."
             yield Misleading(line, column, words)
+
+
+def _is_open(grantees: Collection[str]) -> bool:
+    """Tell whether everybody with write permission is among them."""
+    anybody = Person("", Permission.WRITE)
+    return any(matches(each, anybody) for each in grantees)
 
 
 def _alike(document: Document, loaded: LoadedConfiguration) -> Iterator[Misleading]:
