@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         VerdictModel,
     )
 
-#: Lines of a failed engine that are shown: the error is among them, and the log has all.
+#: Lines of a failed engine that are shown, with the first error among them; the log has all.
 _LAST_LINES = 12
 _WORDS = {
     "DiscoveryNeeded": "discovering affected roots",
@@ -133,7 +133,10 @@ def _layer(layer: LayerModel, passed: Mapping[str, Sequence[str]]) -> Iterator[R
         yield Text.assemble("  ", presenter.changes(layer.changes))
     for line in (*([layer.why] if layer.gone else []), *layer.reason.splitlines()):
         yield from presenter.indented(line)
-    for line in layer.last_lines.splitlines()[-_LAST_LINES:]:
+    lines = layer.last_lines.splitlines()
+    error = next((at for at, line in enumerate(lines) if "Error: " in line), len(lines))
+    start = min(error, max(0, len(lines) - _LAST_LINES))
+    for line in lines[start : start + _LAST_LINES]:
         yield screen.text(f"    {line}", "dim")
     for verdict in layer.policies:
         yield from _verdict(verdict, passed)

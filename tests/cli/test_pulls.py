@@ -209,6 +209,14 @@ def test_titles_stay_readable_beside_the_longest_state(api, tidegate, monkeypatc
     assert "acme/live#5" in shown.split()
 
 
+def test_of_a_failed_plan_the_first_of_many_errors_is_shown(api, tidegate):
+    errors = "\n".join(f"Error: number {number}" for number in range(40))
+    api.answers["GET /api/v1/pulls/acme/live/5"] = {**PULL, "layers": [{**FAILED, "last_lines": errors}]}
+    shown = tidegate("pulls", "acme/live", "5").stdout
+    assert "Error: number 0\n" in shown
+    assert "Error: number 39" not in shown
+
+
 @pytest.mark.parametrize("columns", ["80", "120"])
 def test_a_state_is_never_broken(api, tidegate, monkeypatch, columns):
     monkeypatch.setenv("COLUMNS", columns)
