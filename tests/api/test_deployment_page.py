@@ -38,8 +38,16 @@ def planning(wires, *lines):
 def test_the_phases_are_shown_with_what_each_took(wires, browser):
     steps = (State.QUEUED, 0), (State.PLANNING, 4), (State.AWAITING_REVIEW, 64), (State.APPROVED, 3664)
     one = stepped(wires, State.APPLIED, *steps, (State.APPLYING, 3665), (State.APPLIED, 3795))
+    wires.deployments.save(replace(one, planned=replace(one.planned, job="a-plan-1")))
     text = browser.get(f"/deployments/{one.id}").text
     assert "Queue 4 s Plan 1 min Review 1 h Apply 2 min 11 s" in text
+
+
+def test_a_plan_that_never_began_is_no_phase(wires, browser):
+    one = stepped(wires, State.REJECTED, (State.QUEUED, 0), (State.PLANNING, 4), (State.GATED, 5), (State.REJECTED, 65))
+    text = browser.get(f"/deployments/{one.id}").text
+    assert "Queue 5 s" in text
+    assert "Plan 1 s" not in text
 
 
 def test_what_has_not_begun_is_told_too(wires, browser):

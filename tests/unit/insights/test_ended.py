@@ -45,6 +45,11 @@ def test_durations_are_those_of_the_timeline():
     assert (one.at, one.root, one.stack, one.result) == (minutes(70), "network", "default", Result.APPLIED)
 
 
+def test_a_plan_that_never_began_took_no_time_of_a_runner():
+    one = ended(went((State.QUEUED, 0), (State.PLANNING, 2), (State.ENGINE_FAULT, 9), plan_job=None), OFFER)
+    assert (one.queue, one.run, one.cost) == (9 * 60, None, 0)
+
+
 def test_what_did_not_happen_has_no_duration():
     one = ended(went((State.QUEUED, 0), (State.SUPERSEDED, 9)), NO_RUNNERS)
     assert (one.queue, one.review, one.run, one.lead, one.cost) == (None, None, None, None, 0)

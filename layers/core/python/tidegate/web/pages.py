@@ -219,7 +219,7 @@ class Pages:
             view=view,
             jobs=[self._shapes.job_link(job) for job in view.jobs],
             log=live_log(self._ports, deployment),
-            phases=phases(deployment.history, self._ports.clock.now()),
+            phases=phases(deployment.timeline, self._ports.clock.now()),
             older=self._older(deployment),
             newer=self._ports.repository_index.newer(summary_of(deployment)),
             plan=list(plan_lines(view.plan)),
