@@ -24,6 +24,7 @@ _ELSEWHERE = {
     "browse": "open",
     "discard": "reject",
     "force-unlock": "unlock",
+    "help": "--help",
     "history": "runs",
     "list": "runs",
     "log": "logs",

@@ -213,6 +213,7 @@ def test_open_of_what_is_not_there_names_what_was_meant(api, tidegate):
         ("apply", "tidegate deploy REPOSITORY ROOT"),
         ("up", "tidegate local up"),
         ("discard", "tidegate reject"),
+        ("help", "tidegate --help"),
     ],
 )
 def test_a_word_that_stands_elsewhere_is_told_where(word, place):
