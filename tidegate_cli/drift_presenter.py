@@ -22,7 +22,7 @@ _STATES = {
 
 
 def drift(found: DriftList) -> RenderableType:
-    """Return schedules, each with the roots that it looked at."""
+    """Return schedules, each with the roots that it checked."""
     if not found.schedules:
         return screen.text("No drift schedules are configured. Add one under drift in tidegate.yaml.")
     return Group(*(part for one in found.schedules for part in _schedule(one)))

@@ -50,7 +50,7 @@ def until_ended(
 ) -> list[DeploymentDetails]:
     """Return the deployments once all have ended. Raise NotYet, Unavailable.
 
-    ``changed`` gets each that comes to a new state, ``seen`` all that are known, each time they were looked at.
+    ``changed`` gets each that comes to a new state, ``seen`` all that are known, each time they were read.
     """
     from tidegate_cli.screen import is_final
 

@@ -37,7 +37,7 @@ def test_each_state_has_a_word(wires, browser):
 
 
 def test_without_notifications_the_page_says_how_to_get_some(wires, browser):
-    assert "Nobody is told of anything" in browser.get(PAGE).text
+    assert "Nobody is notified of anything" in browser.get(PAGE).text
     wires.notifications.keep_subscriptions(Subscriptions(REPOSITORY, (SUBSCRIPTION,)))
     assert "No notifications yet" in browser.get(PAGE).text
 

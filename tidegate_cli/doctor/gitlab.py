@@ -16,7 +16,7 @@ from tidegate_cli.harmless import plain
 NEEDED_VERSION = 16
 #: GitLab's level of maintainers: they set statuses of protected branches, and see webhooks.
 _MAINTAINER = 40
-#: Projects whose webhooks are looked at, two calls for each; and those that one sentence names.
+#: Projects whose webhooks are checked, two calls for each; and those that one sentence names.
 _CHECKED, _NAMED = 20, 3
 #: A token that ends sooner than this is worth a warning.
 _SOON = timedelta(days=30)

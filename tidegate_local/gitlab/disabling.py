@@ -13,7 +13,7 @@ from tidegate_local.gitlab.hosting import Hosting
 #: After so many failures in a row a webhook is disabled for a minute, then for twice as long after each; then for good.
 FAILURES_BEFORE_PAUSE, LAST = 4, 40
 _FIRST_PAUSE, _LONGEST_PAUSE = 60, 86_400
-#: Newest deliveries that are looked at.
+#: Newest deliveries that are read.
 _CHECKED = 200
 
 

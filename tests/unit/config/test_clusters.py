@@ -167,7 +167,7 @@ class TestRefusals:
             (f"{TEAM}, components: [{{name: a, role: package, chart: b, ready_within: 51m}}]", "is not a time limit"),
             (f"{TEAM}, components: [{{name: a, role: package, chart: b, version: 'a b'}}]", "is not a version"),
             (f"{TEAM}, components: [{{name: kubernetes, role: package, chart: b}}]", "the version of Kubernetes"),
-            (f"{TEAM}, hooks: [{{name: a, run: [b]}}]", "no place"),
+            (f"{TEAM}, hooks: [{{name: a, run: [b]}}]", "no position"),
             (f"{TEAM}, hooks: [{{name: a, before: workflow, when: always, run: [b]}}]", "several"),
             (f"{TEAM}, hooks: [{{name: a, before: workflow}}]", "runs nothing"),
             (f"{TEAM}, hooks: [{{name: a, before: workflow, run: [b], function: c}}]", "two things"),

@@ -1,4 +1,4 @@
-"""The key ``notifications``: who is told of what, by destinations that the installation declares."""
+"""The key ``notifications``: who is notified of what, by destinations that the installation declares."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Events become deliveries to those who are told of them, each once, and few to people."""
+"""Events become deliveries to those who are notified of them, each once, and few to people."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def states(told):
 )
 def test_a_destination_is_told_of_the_kinds_that_it_is_to_be_told_of(state, kind):
     told, others = Told("hooks", on=(kind,)), Told("hooks", on=tuple(each for each in NotificationKind if each != kind))
-    assert told.put(deployment_in(state)) == "Told: hooks."
+    assert told.put(deployment_in(state)) == "Notified: hooks."
     assert told.deliver() == [0]
     assert [name for name, _ in told.bodies] == ["hooks"]
-    assert others.put(deployment_in(state)) == "Nobody is told of it."
+    assert others.put(deployment_in(state)) == "Nobody is notified of it."
     assert others.queue.sent == []
 
 
@@ -183,7 +183,7 @@ def drift(*roots):
 def test_a_run_that_found_drift_is_one_message_with_the_drifted_roots():
     told = Told("owners", query="stack_name:prod")
     roots = [(f"root-{number}", "prod", "drifted") for number in range(25)]
-    assert receive_drift(told.ports, drift(*roots, ("fine", "prod", "failed"))) == "Told: owners."
+    assert receive_drift(told.ports, drift(*roots, ("fine", "prod", "failed"))) == "Notified: owners."
     told.deliver()
     [(_, body)] = told.bodies
     assert "root-0 in prod" in body
@@ -224,7 +224,7 @@ def lock(root="network", scope="", **fields):
 )
 def test_a_lock_by_hand_is_told_with_who_locked_what_and_why(event, subject):
     told = Told("owners", query="stack_name:prod")
-    assert receive_lock(told.ports, event) == receive_lock(told.ports, event) == "Told: owners."
+    assert receive_lock(told.ports, event) == receive_lock(told.ports, event) == "Notified: owners."
     told.deliver()
     [(_, body)] = told.bodies
     assert f"Locked: {subject}" in body
@@ -242,7 +242,7 @@ def test_the_lock_of_a_deployment_is_about_its_root_in_its_stack():
     told = Told("owners", query="stack_name:prod")
     one = waiting(1, stack="prod")
     told.ports.deployments.add(one)
-    assert receive_lock(told.ports, lock(deployment=one.id, revision=one.revision.sha)) == "Told: owners."
+    assert receive_lock(told.ports, lock(deployment=one.id, revision=one.revision.sha)) == "Notified: owners."
     told.deliver()
     assert f"/deployments/{one.id}" in told.bodies[0][1]
 
@@ -257,7 +257,7 @@ def test_a_review_that_expires_soon_is_told_with_its_buttons_unless_it_was_decid
     told = Told("deploys")
     told.receivers.answered = {"deploys"}
     told.ports.deployments.add(waiting(1))
-    assert receive_expiring(told.ports, expiring(waiting(1))) == "Told: deploys."
+    assert receive_expiring(told.ports, expiring(waiting(1))) == "Notified: deploys."
     told.deliver()
     assert "Review expires within a day" in told.bodies[0][1]
     assert '"approve"' in told.bodies[0][1]
@@ -270,5 +270,5 @@ def test_a_review_that_expires_soon_is_told_with_its_buttons_unless_it_was_decid
 def test_without_subscriptions_nothing_is_read():
     told = Told("deploys")
     told.notifications.keep_subscriptions(Subscriptions(REPOSITORY))
-    assert receive_expiring(told.ports, expiring(waiting(1))) == "Nobody is told of it."
-    assert receive_lock(told.ports, lock()) == "Nobody is told of it."
+    assert receive_expiring(told.ports, expiring(waiting(1))) == "Nobody is notified of it."
+    assert receive_lock(told.ports, lock()) == "Nobody is notified of it."

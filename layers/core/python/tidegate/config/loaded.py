@@ -81,7 +81,7 @@ class LoadedConfiguration:
     logs, ``clone`` says what runners clone, ``freezes`` are times in which nothing is applied, ``aws`` is the account
     of roots whose stacks and own sections leave it open, as are ``google`` and ``azure``, and ``runner`` what these ask
     of runners. ``config_updates`` is None for what is no config repository. ``clusters`` are roots as well, which are
-    declared whether or not root modules are to be discovered. ``notifications`` say who is told of what;
+    declared whether or not root modules are to be discovered. ``notifications`` say who is notified of what;
     ``undelivered`` says why destinations in them get nothing from this repository, by their names; None if the
     installation is not known here.
     """

@@ -75,7 +75,7 @@ def _asked(loaded: LoadedConfiguration) -> Iterator[tuple[str, int, TagQuery, st
     for freeze in loaded.freezes:
         yield "freeze", freeze.line, parse_tag_query(freeze.query), "this freeze has no effect"
     for each in loaded.notifications:
-        yield "notifications", each.line, parse_tag_query(each.query), "nobody is told of anything"
+        yield "notifications", each.line, parse_tag_query(each.query), "nobody is notified of anything"
     for held in loaded.policy_sets:
         yield f"policy_sets.{held.name}", held.line, held.query, "this policy set checks no plan"
 

@@ -158,7 +158,7 @@ def _with_slot(ports: Ports, known: Deployment, approved: Deployment) -> Deploym
 
 
 def _passed(ports: Ports, deployment: Deployment, at: datetime) -> Deployment:
-    """Return the approved deployment; a gate that leads here was looked at a moment ago.
+    """Return the approved deployment; a gate that leads here was evaluated a moment ago.
 
     Raise GateShut, with the deployment back at its gate, if a dependency was run again during the review.
     """

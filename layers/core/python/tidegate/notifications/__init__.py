@@ -1,1 +1,1 @@
-"""Notifications: who is told of what, how it is delivered, and what became of each delivery."""
+"""Notifications: who is notified of what, how it is delivered, and what became of each delivery."""

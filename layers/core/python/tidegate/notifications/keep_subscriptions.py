@@ -1,4 +1,4 @@
-"""Store who is told of what when the default branch's configuration changes. A repeated call is harmless."""
+"""Store who is notified of what when the default branch's configuration changes. A repeated call is harmless."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Receive events of the bus, and begin the deliveries to whoever is told of them.
+"""Receive events of the bus, and begin the deliveries to whoever is notified of them.
 
 An event that arrives again begins nothing new. The deliveries are stored before they are queued.
 """
@@ -39,7 +39,7 @@ def receive_deployment(ports: Ports, message: DeploymentChanged) -> str:
     event = message.detail
     kind = KINDS.get(event.state)
     if kind is None or not ports.notifications.subscriptions(event.repository).listed:
-        return "Nobody is told of it."
+        return "Nobody is notified of it."
     try:
         deployment = ports.deployments.get(event.deployment)
     except NotFound:
@@ -54,7 +54,7 @@ def receive_expiring(ports: Ports, message: ReviewExpiresSoon) -> str:
     """Tell of a review that expires soon. Return what became of the event."""
     event = message.detail
     if not ports.notifications.subscriptions(event.repository).listed:
-        return "Nobody is told of it."
+        return "Nobody is notified of it."
     try:
         deployment = ports.deployments.get(event.deployment)
     except NotFound:
@@ -69,7 +69,7 @@ def receive_lock(ports: Ports, message: QueueLocked) -> str:
     """Tell of a lock. Return what became of the event."""
     event = message.detail
     if not ports.notifications.subscriptions(event.repository).listed:
-        return "Nobody is told of it."
+        return "Nobody is notified of it."
     known = ports.deployments.many([event.deployment] if event.deployment else [])
     notice = Notice(
         id=f"{event.repository}/locked/{event.root or event.scope}/{event.at}",
@@ -120,12 +120,12 @@ def _tags(root: str, stack: str) -> Tagged:
 
 
 def tell(ports: Ports, notice: Notice, about: Iterable[Tagged]) -> str:
-    """Begin, or join, a delivery to each destination that is told of this. Return the destinations as a sentence."""
+    """Begin, or join, a delivery to each destination that is notified. Return the destinations as a sentence."""
     told = ports.notifications.subscriptions(notice.repository).of(notice.kind, about)
     for each in told:
         _begin(ports, notice, each)
     names = ", ".join(each.destinations[0] for each in told)
-    return f"Told: {names}." if names else "Nobody is told of it."
+    return f"Notified: {names}." if names else "Nobody is notified of it."
 
 
 def _begin(ports: Ports, notice: Notice, subscription: Subscription) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # Functions import this, and their starts count.
 
 
 class Notifications(Protocol):
-    """Who is told of what, and the deliveries of two weeks. An unwritten delivery has version 0."""
+    """Who is notified of what, and the deliveries of two weeks. An unwritten delivery has version 0."""
 
     def subscriptions(self, repository: str) -> Subscriptions:
         """Return the subscriptions of a repository."""

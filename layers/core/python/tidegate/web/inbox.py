@@ -24,7 +24,7 @@ from tidegate.ports import KnownRepository, Ports
 from tidegate.rules.access import Action
 from tidegate.rules.timestamp import LONG_AGO
 
-#: Deployments of one activity, and locked or failed roots, that are looked at: the longest requested first.
+#: Deployments of one activity, and locked or failed roots, that are read: the longest requested first.
 MOST_DEPLOYMENTS, MOST_ATTENTION = 100, 300
 #: Schedules of drift detection that are read, and failed deployments.
 MOST_SCHEDULES, MOST_FAILED = 100, 100
@@ -46,7 +46,7 @@ class Drifted:
 class Inbox:
     """What there is to see to. ``others`` wait for other people's decision, ``waiting`` counts what waits for neither.
 
-    ``has_more`` tells that there was more than is looked at.
+    ``has_more`` tells that there was more than is read.
     """
 
     needs_you: tuple[Deployment, ...] = ()

@@ -244,7 +244,7 @@ class OverrideModel(Shown):
 
 
 class RequirementsModel(Shown):
-    """What a root requires before an apply, as far as it was looked at."""
+    """What a root requires before an apply, as far as it was checked."""
 
     missing: list[str] = Field(description="What was missing at the last check, as sentences")
     approvable: bool = Field(description="Whether approving the deployment itself can help; false in a freeze")

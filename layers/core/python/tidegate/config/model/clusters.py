@@ -175,7 +175,7 @@ class HookSection(Section):
     @model_validator(mode="after")
     def _one_place_one_program(self) -> Self:
         if sum(each is not None for each in (self.before, self.after, self.when)) != 1:
-            raise refused(f"the hook {shown(self.name)} has no place, or several", "Give one of before, after, when")
+            raise refused(f"the hook {shown(self.name)} has no position, or several", "Give one of before, after, when")
         if (self.run is None) == (self.function is None):
             raise refused(f"the hook {shown(self.name)} runs nothing, or two things", "Give one of run, function")
         return self

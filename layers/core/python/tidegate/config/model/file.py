@@ -142,7 +142,7 @@ class Configuration(Section):
     notifications: Annotated[
         tuple[NotificationSection, ...],
         BeforeValidator(as_list, json_schema_input_type=list[NotificationSection]),
-        Field(max_length=MOST_SUBSCRIPTIONS, description="Who is told of what happens."),
+        Field(max_length=MOST_SUBSCRIPTIONS, description="Who is notified of what happens."),
     ] = ()
     drift: Annotated[DriftSection | None, _Empty, Field(description="Drift detection.")] = None
     clusters: Annotated[

@@ -1,4 +1,4 @@
-"""The key ``notifications`` of ``tidegate.yaml``: who is told of what."""
+"""The key ``notifications`` of ``tidegate.yaml``: who is notified of what."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class NotificationSection(Section):
     events: Annotated[
         tuple[NotificationKind, ...],
         BeforeValidator(as_list, json_schema_input_type=list[str]),
-        Field(min_length=1, max_length=20, description="What they are told of."),
+        Field(min_length=1, max_length=20, description="What they are notified of."),
     ]
     tag_query: Annotated[
         Query, AfterValidator(_query), Field(description="A tag query that selects the roots. By default, all roots.")

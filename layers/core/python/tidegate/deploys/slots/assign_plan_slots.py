@@ -33,7 +33,7 @@ def release_plan_slots(ports: Ports, repository: str, layers: Collection[str]) -
 
 
 def assign_free_plan_slots(ports: Ports, places: SlotUsage) -> int:
-    """Hand free slots to the next in line; return how many were woken."""
+    """Hand free slots to those that wait longest; return how many were woken."""
     woken = 0
     for _ in range(_LOOKS):
         first = next_pass(places, _limit(ports, places.repository)).layer

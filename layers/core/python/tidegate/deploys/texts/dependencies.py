@@ -27,7 +27,7 @@ def is_listed_whole(dependencies: Sequence[Dependency]) -> bool:
 
 
 def waited_for(deployment: Deployment, looked_at: Sequence[Dependency], total: int) -> WaitedFor:
-    """Return what the deployment waits for, of ``total`` dependencies of which these were looked at.
+    """Return what the deployment waits for, of ``total`` dependencies of which these were read.
 
     What failed hides what is under way: that is counted only.
     """

@@ -78,7 +78,7 @@ class WaitedFor:
     """What a deployment waits for at a gate: those to be named, and how many ``more`` there are of these.
 
     ``under_way`` counts others that have not ended, ``done`` those that are deployed or had nothing to change.
-    ``at_most`` tells that not all were looked at, so that some of those that are counted may be done by now.
+    ``at_most`` tells that not all were read, so that some of those that are counted may be done by now.
     """
 
     named: tuple[PendingDependency, ...] = ()
@@ -108,7 +108,7 @@ class WorkflowProgress:
 class View:
     """What a check run shows besides its deployment.
 
-    ``place`` is None for a deployment that is not in line, or whose place is not known yet. ``lock`` is the
+    ``place`` is None for a deployment that does not wait, or whose position is not known yet. ``lock`` is the
     queue's and ``locker`` the deployment that put it there; ``locks`` tells that it is this one, ``locking``
     that its end is about to. ``plan_text`` begins the engine's output of the plan, which has ``plan_size``
     bytes in all; ``plan_altered`` tells that it is not what the plan job stored, so it is not shown.

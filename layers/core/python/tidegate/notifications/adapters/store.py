@@ -1,6 +1,6 @@
 """Notifications: items of the partition ``notifications#OWNER/REPO``.
 
-``#subscriptions`` says who is told of what. ``delivery#ID`` is a message, for two weeks.
+``#subscriptions`` says who is notified of what. ``delivery#ID`` is a message, for two weeks.
 ``messages#DESTINATION#WINDOW`` counts messages.
 """
 

@@ -72,7 +72,7 @@ class DeclaredDestinations:
     listed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def problem(self, name: str, repository: str) -> str:
-        """Return why nobody is told at a destination of what happens in a repository, as sentences; empty if they are.
+        """Return why nobody is notified at a destination of a repository, as sentences; empty if they are.
 
         Only destinations that the repository may use are proposed.
         """
@@ -80,11 +80,11 @@ class DeclaredDestinations:
             usable = [each for each, patterns in self.listed.items() if may_use(patterns, repository)]
             near = nearest(name, sorted(usable))
             meant = f"Did you mean {quoted(near)}?" if near else f"It declares {', '.join(sorted(usable)) or 'none'}."
-            what = f"this installation does not declare the destination {quoted(name)}, so nobody is told there"
+            what = f"this installation does not declare the destination {quoted(name)}, so nobody is notified there"
             return f"{what}. {meant}"
         if not may_use(self.listed[name], repository):
             what = f"this installation does not let the repository use the destination {quoted(name)}"
-            return f"{what}, so nobody is told there. Ask an operator to add it to the destination's repositories."
+            return f"{what}, so nobody is notified there. Ask an operator to add it to the destination's repositories."
         return ""
 
 

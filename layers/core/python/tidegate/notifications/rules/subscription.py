@@ -1,4 +1,4 @@
-"""Who is told of what: the subscriptions of a repository's ``tidegate.yaml``."""
+"""Who is notified of what: the subscriptions of a repository's ``tidegate.yaml``."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Subscriptions:
     listed: tuple[Subscription, ...] = ()
 
     def of(self, kind: NotificationKind, about: Iterable[Tagged]) -> tuple[Subscription, ...]:
-        """Return a subscription for each destination that is told of this kind, about one of these roots.
+        """Return a subscription for each destination that is notified of this kind, about one of these roots.
 
         Without roots, the news is about the whole repository, and queries do not count. If several subscriptions name
         a destination, the first that matches decides.
