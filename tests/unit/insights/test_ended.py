@@ -46,8 +46,8 @@ def test_durations_are_those_of_the_timeline():
 
 
 def test_a_plan_that_never_began_took_no_time_of_a_runner():
-    one = ended(went((State.QUEUED, 0), (State.PLANNING, 2), (State.ENGINE_FAULT, 9), plan_job=None), OFFER)
-    assert (one.queue, one.run, one.cost) == (9 * 60, None, 0)
+    one = ended(went((State.QUEUED, 0), (State.PLANNING, 2), (State.ENGINE_FAULT, 9), plan_job=None), NO_RUNNERS)
+    assert (one.queue, one.run) == (9 * 60, None)
 
 
 def test_what_did_not_happen_has_no_duration():

@@ -55,9 +55,9 @@ def ended(deployment: Deployment, runners: RunCost) -> Ended:
         next((tag.removeprefix(_TEAM) for tag in deployment.tags if tag.startswith(_TEAM)), ""),
         result,
         _lead(deployment, at) if result is Result.APPLIED else None,
-        spent(deployment.history, State.QUEUED) if result is not Result.OTHER else None,
-        spent(deployment.history, State.AWAITING_REVIEW),
-        spent(deployment.history, State.PLANNING, State.APPLYING),
+        spent(deployment.timeline, State.QUEUED) if result is not Result.OTHER else None,
+        spent(deployment.timeline, State.AWAITING_REVIEW),
+        spent(deployment.timeline, State.PLANNING, State.APPLYING),
         runners.cost,
     )
 
