@@ -118,7 +118,7 @@ class Capability(Enum):
     READ_NOTIFICATIONS = "read notifications"
     SUBSCRIPTIONS = "store who is notified of what"
     NOTIFY = "send notifications, with texts of plans, to the destinations of the installation"
-    SLACK = "verify presses of buttons in Slack, and know whom its users act for"
+    SLACK = "verify clicks on buttons in Slack, and know whom its users act for"
     SET_UP = "create the secrets of the App, once, with the one-time code"
     WEBHOOK_SECRET = "know the webhook's secrets"  # noqa: S105  # A description.
 

@@ -460,7 +460,7 @@ def _notify(context: GrantContext) -> Grant:
 
 
 def _slack(context: GrantContext) -> Grant:
-    """Verify presses of buttons by the secrets of Slack's destinations: nothing without any."""
+    """Verify clicks on buttons by the secrets of Slack's destinations: nothing without any."""
     slack = [each for each in context.settings.destinations if each.kind is DestinationKind.SLACK]
     if not slack:
         return Grant((), {})

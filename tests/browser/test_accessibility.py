@@ -11,7 +11,7 @@ from tests.api.calls import CALLS, prepare
 from tests.api.plans import planned, pull
 from tests.browser.site import CHROMIUM
 from tests.builders import REPOSITORY, any_deployed, any_lock, any_queue, any_root, deployment_in
-from tests.unit.notifications.presses import USER
+from tests.unit.notifications.interactions import USER
 from tidegate.deploys.rules.state import State
 from tidegate.notifications.link_slack import link_slack
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.contract.stores import dynamodb_client, new_table
 from tests.fakes.notifications import MemorySlackAccounts
-from tests.unit.notifications.presses import USER
+from tests.unit.notifications.interactions import USER
 from tidegate.notifications.adapters.slack_accounts import DynamoSlackAccounts
 from tidegate.notifications.rules.slack_account import SlackLink, SlackLinkRequest
 from tidegate.rules.errors import Conflict

@@ -14,9 +14,9 @@ from tests.e2e.deadlines import eventually
 from tests.e2e.modules import thing
 from tests.e2e.pages import click, sign_in
 from tests.e2e.receiver import SIGNING_SECRET, SLACK_TOKENS
-from tests.unit.notifications.presses import payload
+from tests.unit.notifications.interactions import payload
 from tidegate.notifications.rules.signing import signed_headers
-from tidegate.notifications.rules.slack_press import signature_of
+from tidegate.notifications.rules.slack_interaction import signature_of
 
 TOLD = """
 version: 1
@@ -48,8 +48,8 @@ def test_destinations_are_told_that_a_review_waits_and_that_a_root_is_applied(pr
     eventually(lambda: kinds(receiver, project) == ["review-waits", "applied"], what="applied")
 
 
-def press(tidegate, receiver, message, answer):
-    """Press a button of a message as Slack sends it, and return what was replied."""
+def click_button(tidegate, receiver, message, answer):
+    """Click a button of a message as Slack sends it, and return what was replied."""
     [value] = [
         element["value"]
         for block in message["blocks"]
@@ -76,10 +76,10 @@ def test_a_person_links_their_user_of_slack_and_approves_there(project, tidegate
     project.reviewed(sha, "app")
     [(_, request)] = eventually(lambda: receiver.about("/slack/chat.postMessage", project.name), what="Slack")
     message = json.loads(request.body)
-    told = press(tidegate, receiver, message, "approve")["text"]
+    told = click_button(tidegate, receiver, message, "approve")["text"]
     link, code = re.search(r"<[^|]*(/account/slack[^|]+)\|.*\*([A-Z-]+)\*", told).groups()
     click(browser, sign_in(browser, link), "/account/slack", code=code)
-    assert "reviewer approved" in press(tidegate, receiver, message, "approve")["text"]
+    assert "reviewer approved" in click_button(tidegate, receiver, message, "approve")["text"]
     assert project.ended(sha, "app")["conclusion"] == "success"
 
 

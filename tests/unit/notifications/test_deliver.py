@@ -200,7 +200,7 @@ def elements(told):
     ]
 
 
-def test_a_message_in_slack_has_buttons_for_its_review_if_their_press_can_be_verified():
+def test_a_message_in_slack_has_buttons_for_its_review_if_their_click_can_be_verified():
     value = f"{WAITING.id} {WAITING.review.id}"
     for answered, shown in (
         ({"deploys"}, [("approve", value), ("reject", value), ("open", None)]),

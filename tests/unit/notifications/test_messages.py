@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.builders import NOW, deployment_in
 from tidegate.deploys.rules.state import State
 from tidegate.notifications.rules.notice import notice_of
-from tidegate.notifications.rules.slack_press import button_value
+from tidegate.notifications.rules.slack_interaction import button_value
 from tidegate.notifications.rules.subscription import NotificationKind
 from tidegate.notifications.texts.cloud_event import cloud_event
 from tidegate.notifications.texts.email import email_message

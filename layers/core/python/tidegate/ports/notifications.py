@@ -63,7 +63,7 @@ class SlackApps(Protocol):
         """Return an app's signing secret, empty if its secret has none. Raise CloudUnavailable."""
 
     def reply(self, url: str, body: bytes) -> None:
-        """Reply to a press, at the URL that it came with. Raise NotDelivered, also for a URL that is not Slack's."""
+        """Reply to a click, at the URL that it came with. Raise NotDelivered, also for a URL that is not Slack's."""
 
 
 class SlackAccounts(Protocol):

@@ -9,10 +9,10 @@ from urllib.parse import parse_qs
 
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 
-from tidegate.notifications.answer_press import answer_press
+from tidegate.notifications.answer_click import answer_click
 from tidegate.notifications.link_slack import link_slack, open_link, unlink_slack
 from tidegate.notifications.rules.slack_account import InvalidSlackLink, SlackUser, WrongSlackCode, acts_as
-from tidegate.notifications.rules.slack_press import SlackRequest, press_of, signer
+from tidegate.notifications.rules.slack_interaction import SlackRequest, click_of, signer
 from tidegate.ports import Ports
 from tidegate.rules.errors import CloudUnavailable
 from tidegate.telemetry import logger
@@ -29,21 +29,21 @@ class SlackPages:
     def add_to(self, app: APIGatewayHttpResolver) -> None:
         """Register the routes."""
         hidden: dict[str, Any] = {"include_in_schema": False, "enable_validation": False}
-        app.post("/slack/actions", **hidden)(lambda: self._pressed(app))
+        app.post("/slack/actions", **hidden)(lambda: self._clicked(app))
         app.get("/account/slack", **hidden)(lambda: self._account(app))
         app.post("/account/slack", **hidden)(lambda: self._link(app))
 
-    def _pressed(self, app: APIGatewayHttpResolver) -> Response[str]:
-        """Answer a press of a button. Slack shows an error to the person for any other status than 200."""
+    def _clicked(self, app: APIGatewayHttpResolver) -> Response[str]:
+        """Answer a click on a button. Slack shows an error to the person for any other status than 200."""
         event, ports = app.current_event, self._ports
         body, headers = event.decoded_body or "", event.headers
         request = SlackRequest(body, headers.get("x-slack-request-timestamp", ""), headers.get("x-slack-signature", ""))
         by = signer(self._signing_secrets(), request, ports.seconds())
         if by is None:
             raise InvalidSlackSignature
-        press = press_of(by, parse_qs(body).get("payload", [""])[0])
-        outcome = answer_press(ports, press) if press else "Nothing to decide."
-        logger.info("pressed", extra={"outcome": outcome, "slack_user": _named(press.user) if press else ""})
+        click = click_of(by, parse_qs(body).get("payload", [""])[0])
+        outcome = answer_click(ports, click) if click else "Nothing to decide."
+        logger.info("clicked", extra={"outcome": outcome, "slack_user": _named(click.user) if click else ""})
         return Response(HTTPStatus.OK, body="")
 
     def _signing_secrets(self) -> Mapping[str, str]:

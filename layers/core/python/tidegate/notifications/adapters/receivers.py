@@ -53,7 +53,7 @@ class HttpReceivers:
             raise NotDelivered(destination.name, str(error).rstrip(".")) from error
 
     def takes_answers(self, destination: Destination) -> bool:
-        """Tell whether its app can sign presses of buttons. Raise NotDelivered."""
+        """Tell whether its app can sign clicks on buttons. Raise NotDelivered."""
         try:
             return bool(self._secret(destination.secret).get("signing_secret"))
         except CloudUnavailable as error:

@@ -1,4 +1,4 @@
-"""The installation's apps in Slack: their signing secrets, and replies to presses of buttons."""
+"""The installation's apps in Slack: their signing secrets, and replies to clicks on buttons."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages for Slack: notifications with a link and buttons (``chat.postMessage``), and replies to presses of these.
+"""Messages for Slack: notifications with a link and buttons (``chat.postMessage``), and replies to clicks on these.
 
 What comes from people stands in ``plain_text`` objects, in which nothing is markup or a mention. The text beside the
 blocks, which screen readers and previews use, is escaped as Slack says.
@@ -13,7 +13,7 @@ from typing import Any
 
 from tidegate.deploys.rules.reason import MAXIMUM_REASON
 from tidegate.deploys.rules.review import Answer
-from tidegate.notifications.rules.slack_press import REASON, button_value
+from tidegate.notifications.rules.slack_interaction import REASON, button_value
 from tidegate.notifications.texts.words import Said, facts, headline, more_words, title
 
 #: Slack's limits of characters in a header and in a section.
@@ -67,7 +67,7 @@ def _decisions(said: Said) -> list[Mapping[str, Any]]:
 
 
 def reply(text: str) -> bytes:
-    """Return a reply that only the person who pressed a button sees."""
+    """Return a reply that only the person who clicked a button sees."""
     return json.dumps(_ephemeral(_escaped(text))).encode()
 
 

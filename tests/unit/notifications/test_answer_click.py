@@ -1,4 +1,4 @@
-"""A press in Slack decides what its user's account may decide, and nothing else."""
+"""A click in Slack decides what its user's account may decide, and nothing else."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from tests.builders import NOW, amended, any_plan, deployment_in
 from tests.fakes.ports import With, changed, memory_ports
-from tests.unit.notifications.presses import USER, payload
+from tests.unit.notifications.interactions import USER, payload
 from tidegate.deploys.rules.review_rule import ReviewRule
 from tidegate.deploys.rules.state import State
-from tidegate.notifications.answer_press import answer_press
+from tidegate.notifications.answer_click import answer_click
 from tidegate.notifications.link_slack import link_slack, unlink_slack
 from tidegate.notifications.rules.slack_account import (
     LINK_SECONDS,
@@ -24,7 +24,7 @@ from tidegate.notifications.rules.slack_account import (
     code_from,
     is_code,
 )
-from tidegate.notifications.rules.slack_press import press_of
+from tidegate.notifications.rules.slack_interaction import click_of
 from tidegate.rules.access import Access
 from tidegate.rules.errors import ForgeUnavailable
 
@@ -52,16 +52,16 @@ class Channel:
     def now(self):
         return self.ports.deployments.get(self.one.id)
 
-    def press(self, action="approve", review=None, reason=None):
-        """Press a button below a typed reason; return what became of it, and the reply."""
+    def click(self, action="approve", review=None, reason=None):
+        """Click a button below a typed reason; return what became of it, and the reply."""
         value = f"{self.one.id} {review or self.one.review.id}"
         blocks = [
             {"type": "input", "block_id": value},
             {"type": "actions", "elements": [{"type": "button", "value": value}]},
         ]
         state = {"values": {value: {"reason": {"type": "plain_text_input", "value": reason}}}}
-        press = press_of("slack", json.dumps(payload(action, value, message={"blocks": blocks}, state=state)))
-        outcome = answer_press(self.ports, press)
+        click = click_of("slack", json.dumps(payload(action, value, message={"blocks": blocks}, state=state)))
+        outcome = answer_click(self.ports, click)
         replies = self.ports.slack_apps.replies
         return outcome, json.loads(replies[-1][1]) if replies else None
 
@@ -79,7 +79,7 @@ class Channel:
 
 def test_a_user_without_an_account_is_told_alone_where_to_link_it_and_decides_nothing():
     channel = Channel()
-    _, told = channel.press()
+    _, told = channel.click()
     assert (told["response_type"], told["replace_original"]) == ("ephemeral", False)
     token = told["text"].partition("/account/slack?request=")[2].partition("|")[0]
     request = channel.ports.sessions.read_slack_link(token)
@@ -91,7 +91,7 @@ def test_a_user_without_an_account_is_told_alone_where_to_link_it_and_decides_no
 @pytest.mark.parametrize(("action", "approved"), [("approve", True), ("reject", False)])
 def test_a_linked_user_decides_and_the_message_says_so_without_its_buttons(action, approved):
     channel = Channel().linked()
-    outcome, told = channel.press(action)
+    outcome, told = channel.click(action)
     assert (channel.now.review.approved, channel.now.review.by) == (approved, "reviewer")
     assert told["replace_original"]
     assert [block["type"] for block in told["blocks"]] == ["context"]
@@ -100,7 +100,7 @@ def test_a_linked_user_decides_and_the_message_says_so_without_its_buttons(actio
 
 def test_what_is_typed_above_the_buttons_is_the_reason():
     channel = Channel().linked()
-    outcome, told = channel.press("reject", reason="Not\nbefore the freeze.")
+    outcome, told = channel.click("reject", reason="Not\nbefore the freeze.")
     assert channel.now.review.reason == "Not before the freeze."
     assert "Not before the freeze." in outcome
     assert outcome in json.dumps(told)
@@ -109,10 +109,10 @@ def test_what_is_typed_above_the_buttons_is_the_reason():
 def test_a_link_of_three_months_ago_is_asked_for_anew():
     channel = Channel().linked()
     channel.seconds += LINK_SECONDS + 600
-    _, told = channel.press()
+    _, told = channel.click()
     assert "/account/slack?request=" in told["text"]
     assert channel.now.state is State.AWAITING_REVIEW
-    assert channel.linked().press()[0] == "reviewer approved the plan."
+    assert channel.linked().click()[0] == "reviewer approved the plan."
 
 
 def test_only_the_account_ends_a_link_to_it_and_a_used_link_stays_used():
@@ -123,27 +123,27 @@ def test_only_the_account_ends_a_link_to_it_and_a_used_link_stays_used():
     assert not unlink_slack(channel.ports, replace(USER, team="T0OTHER"), "reviewer")
     assert channel.ports.slack_accounts.link(USER).login == "reviewer"
     assert unlink_slack(channel.ports, USER, "Reviewer")
-    assert "/account/slack?request=" in channel.press()[1]["text"]
+    assert "/account/slack?request=" in channel.click()[1]["text"]
     with pytest.raises(InvalidSlackLink):
         channel.link(token)
 
 
-def test_a_press_that_arrives_again_decides_nothing_more():
+def test_a_click_that_arrives_again_decides_nothing_more():
     channel = Channel().linked()
-    channel.press()
+    channel.click()
     before = channel.now
     channel.ports.clock.advance(1)
-    _, told = channel.press()
+    _, told = channel.click()
     assert "already approved" in told["text"]
     assert channel.now.review == before.review
 
 
 def test_an_old_message_cannot_approve_a_later_plan():
     channel = Channel().linked()
-    _, told = channel.press(review="0" * 20)
+    _, told = channel.click(review="0" * 20)
     assert "another plan" in told["text"]
     channel.ports.deployments.save(replace(channel.now, review=None))
-    assert "another plan" in channel.press()[1]["text"]
+    assert "another plan" in channel.click()[1]["text"]
     assert channel.now.state is State.AWAITING_REVIEW
 
 
@@ -152,14 +152,14 @@ def test_an_old_message_cannot_approve_a_later_plan():
 )
 def test_who_may_not_review_on_the_page_may_not_in_slack(login, fields):
     channel = Channel(**fields).linked(login)
-    _, told = channel.press()
+    _, told = channel.click()
     assert (told["response_type"], login in told["text"]) == ("ephemeral", True)
     assert channel.now.review.approved is None
 
 
 def test_buttons_stay_while_more_people_must_approve():
     channel = Channel(review_rule=ReviewRule(approvals=2)).linked()
-    _, told = channel.press()
+    _, told = channel.click()
     assert told["response_type"] == "ephemeral"
     assert len(channel.now.review.approvals) == 1
 
@@ -171,7 +171,7 @@ def test_what_cannot_be_checked_now_is_told():
         raise ForgeUnavailable("no answer")
 
     channel.ports = changed(channel.ports, people=With(channel.ports.people, permission=fails))
-    _, told = channel.press()
+    _, told = channel.click()
     assert told["response_type"] == "ephemeral"
     assert channel.now.review.approved is None
 
@@ -179,7 +179,7 @@ def test_what_cannot_be_checked_now_is_told():
 def test_a_decision_stands_if_slack_takes_no_reply():
     channel = Channel().linked()
     channel.ports.slack_apps.is_down = True
-    channel.press()
+    channel.click()
     assert channel.now.review.approved
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tidegate.notifications.rules.slack_account import SlackUser
-from tidegate.notifications.rules.slack_press import SlackRequest, signature_of
+from tidegate.notifications.rules.slack_interaction import SlackRequest, signature_of
 
 #: The signing secrets of two apps, by the names of their secrets.
 SECRETS = {"other": "signing secret of the other app", "slack": "signing secret"}
@@ -11,7 +11,7 @@ USER = SlackUser("slack", "T0TEAM", "U0USER")
 
 
 def payload(action, value="d-1 abc123", **other):
-    """Return the payload of a press of a button."""
+    """Return the payload of a click on a button."""
     return {
         "type": "block_actions",
         "team": {"id": USER.team, "domain": "acme"},

@@ -1,4 +1,4 @@
-"""Presses of buttons in Slack: who signed them, and what they ask for."""
+"""Clicks on buttons in Slack: who signed them, and what they ask for."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.unit.notifications.presses import SECRETS, USER, payload, request
+from tests.unit.notifications.interactions import SECRETS, USER, payload, request
 from tidegate.deploys.rules.review import Answer
-from tidegate.notifications.rules.slack_press import SlackRequest, press_of, signature_of, signer, without_buttons
+from tidegate.notifications.rules.slack_interaction import SlackRequest, click_of, signature_of, signer, without_buttons
 
 NOW = 1_800_000_000
 
@@ -59,19 +59,19 @@ def test_without_a_signing_secret_nobody_has_signed():
     assert signer({}, request("x", NOW), NOW) is None
 
 
-def test_a_press_says_who_decides_what():
-    press = press_of("slack", json.dumps(payload("approve")))
-    assert (press.user, press.name, press.workspace) == (USER, "reviewer.at.work", "acme")
-    assert press.answer is Answer.APPROVE
-    assert (press.deployment, press.review) == ("d-1", "abc123")
-    assert press.response_url == "https://hooks.slack.com/actions/1"
+def test_a_click_says_who_decides_what():
+    click = click_of("slack", json.dumps(payload("approve")))
+    assert (click.user, click.name, click.workspace) == (USER, "reviewer.at.work", "acme")
+    assert click.answer is Answer.APPROVE
+    assert (click.deployment, click.review) == ("d-1", "abc123")
+    assert click.response_url == "https://hooks.slack.com/actions/1"
 
 
 def test_a_user_of_an_organization_has_a_team_of_their_own():
     of_organization = payload("approve", team=None, enterprise={"id": "E0GRID", "name": "Acme"})
     of_organization["user"]["team_id"] = USER.team
-    press = press_of("slack", json.dumps(of_organization))
-    assert (press.user, press.workspace) == (USER, "Acme")
+    click = click_of("slack", json.dumps(of_organization))
+    assert (click.user, click.workspace) == (USER, "Acme")
 
 
 @pytest.mark.parametrize(
@@ -89,18 +89,18 @@ def test_a_user_of_an_organization_has_a_team_of_their_own():
         None,
     ],
 )
-def test_other_presses_decide_nothing(given):
-    assert press_of("slack", json.dumps(given)) is None
+def test_other_clicks_decide_nothing(given):
+    assert click_of("slack", json.dumps(given)) is None
 
 
 @given(st.recursive(st.none() | st.text() | st.integers(), lambda of: st.lists(of) | st.dictionaries(st.text(), of)))
 def test_whatever_comes_is_read_or_refused(given):
-    press_of("slack", json.dumps(given))
-    press_of("slack", json.dumps(payload("approve", message={"blocks": given}, actions=given)))
+    click_of("slack", json.dumps(given))
+    click_of("slack", json.dumps(payload("approve", message={"blocks": given}, actions=given)))
 
 
 def test_what_is_no_json_decides_nothing():
-    assert press_of("slack", "{") is None
+    assert click_of("slack", "{") is None
 
 
 def test_a_decided_review_loses_its_buttons_and_the_others_keep_theirs():
@@ -108,8 +108,8 @@ def test_a_decided_review_loses_its_buttons_and_the_others_keep_theirs():
     link, header = {"type": "button", "url": "https://x"}, {"type": "header"}
     blocks = [header, {"type": "actions", "elements": [mine, mine, link]}, {"type": "actions", "elements": [other]}]
     blocks += [{"type": "actions", "elements": [mine]}, "odd"]
-    press = press_of("slack", json.dumps(payload("approve", message={"blocks": blocks})))
-    assert without_buttons(press) == [
+    click = click_of("slack", json.dumps(payload("approve", message={"blocks": blocks})))
+    assert without_buttons(click) == [
         header,
         {"type": "actions", "elements": [link]},
         {"type": "actions", "elements": [other]},

@@ -1,4 +1,4 @@
-"""Presses of buttons in Slack: who signed the request, who pressed, and what it asks for.
+"""Clicks on buttons in Slack: who signed the request, who clicked, and what it asks for.
 
 https://docs.slack.dev/authentication/verifying-requests-from-slack
 https://docs.slack.dev/reference/interaction-payloads/block_actions-payload
@@ -40,11 +40,11 @@ class SlackRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Press:
-    """A press of Approve or Reject for a review of a deployment. ``blocks`` are those of the message.
+class Click:
+    """A click on Approve or Reject for a review of a deployment. ``blocks`` are those of the message.
 
     ``name`` and ``workspace`` are what people call the user and their workspace, ``reason`` is what they typed above
-    the buttons. Slack takes replies to the press at ``response_url``, for half an hour.
+    the buttons. Slack takes replies to the click at ``response_url``, for half an hour.
     """
 
     user: SlackUser
@@ -79,8 +79,8 @@ def button_value(deployment: str, review: str) -> str:
     return f"{deployment} {review}"
 
 
-def press_of(app: str, payload: str) -> Press | None:
-    """Return the press that an app's payload tells of; None for other presses, such as of links."""
+def click_of(app: str, payload: str) -> Click | None:
+    """Return the click that an app's payload tells of; None for other clicks, such as on links."""
     try:
         given = json.loads(payload)
     except (ValueError, RecursionError):
@@ -91,7 +91,7 @@ def press_of(app: str, payload: str) -> Press | None:
     answer = _text(action, "action_id")
     if not value or answer not in set(Answer) or not (_ID.fullmatch(team) and _ID.fullmatch(user)):
         return None
-    return Press(
+    return Click(
         user=SlackUser(app, team, user),
         name=(_text(given, "user", "username") or _text(given, "user", "name"))[:_LONGEST_NAME],
         workspace=(_text(given, "team", "domain") or _text(given, "enterprise", "name"))[:_LONGEST_NAME],
@@ -104,11 +104,11 @@ def press_of(app: str, payload: str) -> Press | None:
     )
 
 
-def without_buttons(press: Press) -> list[Mapping[str, Any]]:
+def without_buttons(click: Click) -> list[Mapping[str, Any]]:
     """Return the blocks of the message without the field and the buttons of the decided review."""
-    value = button_value(press.deployment, press.review)
+    value = button_value(click.deployment, click.review)
     kept: list[Mapping[str, Any]] = []
-    for block in press.blocks:
+    for block in click.blocks:
         elements = block.get("elements")
         if block.get("block_id") == value:
             continue
