@@ -167,7 +167,7 @@ def follow(client: ApiClient, ids: list[str], console: Console, deadline: Deadli
         console.print(screen.state(now.state), screen.text(now.root, "bold"), screen.text(now.reason), sep="  ")
         if now.state in {"awaiting_review", "awaiting_requirements"}:
             for line in (
-                presenter.changes(now.changes),
+                presenter.planned(now),
                 *presenter.next_steps(now, has_log=False, approvable=now.requirements.approvable),
             ):
                 console.print(line, crop=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
@@ -15,6 +16,7 @@ from tidegate.deploys.rules.left_behind import stays
 from tidegate.deploys.rules.needs import Need, needs, runs
 from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.texts.advice import REPLACED_SENTENCE, advice
+from tidegate.plans.rules.cost import PlanCost, difference_text
 from tidegate.plans.rules.counts import counts, each_count
 from tidegate.vcs.rules.forge_terms import terms_of
 from tidegate_cli import screen
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
     from tidegate.web.models import (
         Changes,
+        CostModel,
         DependencyModel,
         DeploymentBrief,
         DeploymentDetails,
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
         RootModel,
         StepModel,
     )
+    from tidegate.web.pull_request_models import LayerModel
 
 #: Columns from which a list of deployments is a table.
 _WIDE = 120
@@ -53,6 +57,24 @@ def changes(planned: Changes | None) -> Text:
         return Text("")
     named = [Text(each.text, "bold red" if each.kind in _LOSES else "") for each in each_count(planned)]
     return Text(", ").join(named) if named else Text(counts(planned))
+
+
+def planned(shown: DeploymentBrief | LayerModel) -> Text:
+    """Return a plan's counts, and its cost if a step states it."""
+    text = changes(shown.changes)
+    return Text.assemble(text, f"; {_difference(shown.cost)}") if shown.changes and shown.cost else text
+
+
+def _difference(cost: CostModel) -> str:
+    return difference_text(PlanCost(cost.currency, 0, round(Decimal(cost.difference) * 100), problem=cost.problem))
+
+
+def _cost(cost: CostModel | None) -> str:
+    if cost is None:
+        return ""
+    return (
+        f"not known: {cost.problem}" if cost.problem else f"{_difference(cost)}, {cost.monthly} {cost.currency} in all"
+    )
 
 
 def person(by: str | None, at: datetime | None) -> str:
@@ -155,7 +177,7 @@ def _needs(repository: str, root: RootModel) -> Iterator[RenderableType]:
         yield command(unlocking(repository, root.name, root.lock))
     if root.running and Need.REVIEW in found:
         yield Text()
-        yield Text.assemble(screen.text(root.name, "bold"), " waits for review: ", changes(root.running.changes))
+        yield Text.assemble(screen.text(root.name, "bold"), " waits for review: ", planned(root.running))
         yield command(f"tidegate approve {root.running.id}")
     if root.running and Need.REQUIREMENTS in found:
         yield Text()
@@ -306,6 +328,7 @@ def deployment(shown: DeploymentDetails) -> RenderableType:
                 ("Waits for", awaited(shown.gated_by, shown.stack)),
                 (terms_of(reference).pull_request.capitalize(), reference),
                 ("Plan", changes(shown.changes)),
+                ("Cost", _cost(shown.cost)),
                 ("Review", _review(shown)),
                 *(("Missing", sentence) for sentence in shown.requirements.missing if _lacks(shown)),
                 ("Approved here", ", ".join(each.by for each in shown.requirements.approved_here)),

@@ -130,7 +130,7 @@ def _layer(layer: LayerModel, passed: Mapping[str, Sequence[str]]) -> Iterator[R
     else:
         yield Text.assemble(screen.text(name, "bold"), "  ", screen.state(layer.state))
     if layer.changes:
-        yield Text.assemble("  ", presenter.changes(layer.changes))
+        yield Text.assemble("  ", presenter.planned(layer))
     for line in (*([layer.why] if layer.gone else []), *layer.reason.splitlines()):
         yield from presenter.indented(line)
     lines = layer.last_lines.splitlines()

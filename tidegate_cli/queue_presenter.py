@@ -58,7 +58,7 @@ def _running(shown: QueueModel) -> Iterator[RenderableType]:
     yield screen.text(f"  {now.revision[:7]}  {presenter.trigger(now)} by {who}{_title(now.headline)}")
     yield presenter.unfolded(f"  {now.id}", "dim")
     if now.changes:
-        yield Text.assemble("  ", presenter.changes(now.changes))
+        yield Text.assemble("  ", presenter.planned(now))
     yield from presenter.next_steps(now, has_log=now.state != "queued")
 
 

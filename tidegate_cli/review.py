@@ -181,7 +181,7 @@ def _of_change(client: ApiClient, chosen: _Chosen, said: _Said, console: Console
     if not waiting:
         raise Refused(f"Nothing of {chosen.stack or 'this change'} waits for an answer.", f"tidegate stacks {found.id}")
     for each in waiting:
-        console.print(presenter.title(each), presenter.changes(each.changes), sep="  ")
+        console.print(presenter.title(each), presenter.planned(each), sep="  ")
     _ask(f"{said.decision.capitalize()} {'this' if len(waiting) == 1 else f'these {len(waiting)}'}?", said)
     console.print(screen.text(""))
     return waiting
@@ -224,7 +224,7 @@ def _decided(
         console.print(screen.text(f"✘ {text}: {problem.message}", "red"), soft_wrap=True)
         return problem
     console.print(screen.text(done.message))
-    console.print(presenter.title(done.deployment), presenter.changes(done.deployment.changes), sep="  ")
+    console.print(presenter.title(done.deployment), presenter.planned(done.deployment), sep="  ")
     return done
 
 
@@ -246,7 +246,7 @@ def _answered(client: ApiClient, found: DeploymentDetails, said: _Said) -> Decid
     if found.asks_twice:
         from tidegate_cli import presenter, screen
 
-        screen.console(stderr=True).print(presenter.title(found), presenter.changes(found.changes), sep="  ")
+        screen.console(stderr=True).print(presenter.title(found), presenter.planned(found), sep="  ")
         _ask(f"Stack {found.stack} is protected. Approve what this plan destroys?", said)
     # The plan that waits now, with the changes that are printed after it: another one, made meanwhile, is not approved.
     return client.review(found.id, decision, found.plan_digest, said.reason, destroys=found.asks_twice)

@@ -16,6 +16,7 @@ from tests.api.wsgi import wsgi
 from tests.builders import REPOSITORY, any_deployment, any_job, any_plan, deployment_in
 from tidegate.deploys.rules.job import JobKind, job_id
 from tidegate.deploys.rules.state import State
+from tidegate.plans.rules.cost import PlanCost, unknown_cost
 from tidegate.ports import LogChunk
 from tidegate_cli.main import app
 
@@ -56,6 +57,20 @@ def test_a_repository_its_roots_its_queue_and_a_deployment_are_shown(wires, tide
     assert one.id in tidegate("queue", REPOSITORY, one.root.name).stdout
     assert "waiting for review" in tidegate("status", one.id).stdout
     assert json.loads(tidegate("status", one.id[:-4], "--json").stdout)["id"] == one.id
+
+
+@pytest.mark.parametrize(
+    ("cost", "beside", "fact"),
+    [
+        (PlanCost("USD", 34510, 1230), "1 to destroy; +12.30 USD a month", "+12.30 USD a month, 345.10 USD in all"),
+        (unknown_cost("the file is not JSON"), "1 to destroy; cost not known", "not known: the file is not JSON"),
+    ],
+)
+def test_what_a_plan_costs_stands_beside_its_counts(wires, tidegate, cost, beside, fact):
+    one = wires.deployed(deployment_in(State.AWAITING_REVIEW, plan=any_plan(cost=cost)))
+    wires.deployments.keep_review_token(one.id, one.review.id, "token")
+    assert fact in tidegate("status", one.id).stdout
+    assert beside in tidegate("approve", one.id).stdout
 
 
 @pytest.mark.parametrize(

@@ -171,14 +171,14 @@ def test_a_workflow_that_cannot_run_goes_as_a_whole_with_the_names_of_its_roots(
 def test_variables_are_those_of_tidegate_and_the_shell_s_own_are_left_to_the_shell(files):
     text = (
         "version: 3\nworkflows:\n  default:\n    plan:\n      steps:\n"
-        '      - run: echo $PROJECT_NAME ${WORKSPACE} $DIR $(date) "$mine" < $PLANFILE\n'
+        '      - run: echo $PROJECT_NAME ${WORKSPACE} $DIR $(date) "$mine" < $PLANFILE $SHOWFILE\n'
         "      - init\n      - plan: {extra_args: ['-var-file', '$WORKSPACE.tfvars']}\n"
         "      - env: {name: PRICE, value: '5 $US'}\n"
         "      - run: {command: print(1), shell: python3, shellArgs: [-I, -c]}\n"
     )
     made, _ = files.made(text, "atlantis.yaml")
     run, _, plan, env, script = made["workflows"][0]["plan"]
-    shell = 'echo $TIDEGATE_ROOT ${TIDEGATE_WORKSPACE} $PWD $(date) "$mine" < $TIDEGATE_PLAN_FILE'
+    shell = 'echo $TIDEGATE_ROOT ${TIDEGATE_WORKSPACE} $PWD $(date) "$mine" < $TIDEGATE_PLAN_FILE $TIDEGATE_PLAN_JSON'
     assert substituted(run["cmd"][-1], {}) == shell
     assert plan["extra_args"] == ["-var-file=$TIDEGATE_WORKSPACE.tfvars"]
     assert substituted(env["cmd"][-1], {}) == "5 $US"

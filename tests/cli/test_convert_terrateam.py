@@ -95,7 +95,7 @@ def test_what_would_grant_more_or_deploy_less_is_an_error(files, text):
     [
         ("when_modified: {autoplan_draft_pr: true}", "this is the default"),
         ("workflows: [{tag_query: '', runs_on: x}]", "runs_on: each job runs in its own Fargate task"),
-        ("cost_estimation: {enabled: true}", "cost_estimation: run the program in a run step"),
+        ("cost_estimation: {enabled: true}", "cost_estimation: run Infracost in a step of the workflow"),
         ("indexer: {enabled: true}", "indexer: Tidegate finds and follows the local modules of a root"),
         (
             "access_control: {superapproval: ['*'], policies: [{tag_query: ''}]}",

@@ -18,7 +18,7 @@ HARMLESS = {
     "autoplan_draft_pr": "use pull_requests: {drafts: false}, for all roots",
     "batch_runs": _ALL_AT_ONCE,
     "capture_output": _SHOWN,
-    "cost_estimation": "run the program in a run step",
+    "cost_estimation": "run Infracost in a step of the workflow (docs/workflows.md, Show what a plan costs)",
     "create_completed_apply_check_on_noop": _CHECKS,
     "create_if_missing": "the first deploy of a root creates its workspace",
     "create_pending_apply_check": _CHECKS,
