@@ -46,7 +46,13 @@ def test_the_page_names_destinations_that_the_installation_does_not_declare(wire
     wires.notifications.keep_subscriptions(Subscriptions(REPOSITORY, (SUBSCRIPTION,)))
     assert "does not declare the destination 'deploys'" in browser.get(PAGE).text
     wires.put({"TIDEGATE_DESTINATION_NAMES": '{"deploys": [], "owners": []}'})
-    assert "nobody is told" not in browser.get(PAGE).text
+    assert "nobody is notified" not in browser.get(PAGE).text
+
+
+def test_the_page_leads_to_the_users_of_slack_where_there_is_an_app(wires, browser):
+    assert "/account/slack" not in browser.get(PAGE).body
+    wires.slack_apps.secrets = {"slack": "signing secret"}
+    assert 'href="/account/slack"' in browser.get(PAGE).body
 
 
 def test_the_page_names_destinations_that_are_not_for_the_repository(wires, browser):

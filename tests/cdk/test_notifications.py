@@ -94,6 +94,15 @@ def test_the_function_of_the_api_reads_the_secrets_of_slack_alone_and_only_with_
         assert {secret_name(arn) for arn in read if "notify/" in arn} == secrets
 
 
+@pytest.mark.parametrize(
+    ("role", "items"), [("FunctionsApiFunctionRole", "slack#*"), ("FunctionsStepsFunctionRole", "notifications#*")]
+)
+def test_who_limits_attempts_and_messages_may_count_them(other, role, items):
+    mine = [each for each in permissions(other) if (each.role, each.effect) == (role, "Allow")]
+    [counting] = [each for each in mine if each.condition.endswith(f" {items}") and "dynamodb:PutItem" in each.actions]
+    assert "dynamodb:UpdateItem" in counting.actions
+
+
 def test_an_email_destination_is_a_topic_with_that_subscriber_alone(other):
     subscribed = [each for each in resources(other, "AWS::SNS::Subscription").values() if each["Protocol"] == "email"]
     assert sorted(each["Endpoint"] for each in subscribed) == ["operators@example.com", "owners@example.com"]

@@ -58,4 +58,5 @@ class NotificationPages:
             notifications=[(one, each.made_at, each.ended_at) for one, each in zip(listed, found, strict=True)],
             subscribed=bool(subscribed),
             problems=[each for each in problems if each],
+            has_slack=bool(self._ports.slack_apps.names()),
         )

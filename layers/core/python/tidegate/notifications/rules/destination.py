@@ -72,7 +72,7 @@ class DeclaredDestinations:
     listed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def problem(self, name: str, repository: str) -> str:
-        """Return why nobody is notified at a destination of a repository, as sentences; empty if they are.
+        """Return why a repository notifies nobody at a destination, as sentences; empty if it does.
 
         Only destinations that the repository may use are proposed.
         """
