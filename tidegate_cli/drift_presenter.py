@@ -44,7 +44,8 @@ def _last(one: DriftScheduleModel) -> str:
     now = "A run is in progress. " if one.running else ""
     if one.looked_at is None:
         return f"{now}No run yet."
-    at = f" at {one.revision[:7]}" if one.revision else ""
+    title = presenter.headline(one.headline)
+    at = f" at {one.revision[:7]}{f' ({title})' if title else ''}" if one.revision else ""
     return f"{now}Last run {screen.ago(one.looked_at)}{at}."
 
 

@@ -15,6 +15,7 @@ from tidegate.deploys.rules.state import State
 from tidegate.plans.rules.plan import PlannedChanges
 from tidegate.ports import KnownRepository
 from tidegate.rules.timestamp import timestamp_text
+from tidegate.vcs.rules.headline import Headline
 
 JOB = "network-1-speculate-1"
 
@@ -27,6 +28,7 @@ def drifted(wires):
     record = any_drift(
         findings=(failed, finding),
         sha=sha(3),
+        headline=Headline("Grow it", "developer", "", 12, "Grow the queue"),
         ended_at=NOW,
         notice="One.\nTwo <i>.",
         issue=7,
@@ -53,9 +55,14 @@ def test_a_deployment_that_is_not_there_is_told_and_not_linked(wires, drifted, b
     assert (found["deployment"], found["undoing"]) == (None, "absent")
 
 
+def test_the_page_says_what_the_commit_is_that_was_checked(drifted, browser):
+    assert f"at {sha(3)[:7]} (Grow the queue #12)" in browser.get("/drift").text
+
+
 def test_the_api_tells_what_was_found(drifted, reader):
     (one,) = reader.get(f"/api/v1/drift?repository={REPOSITORY}").json["schedules"]
     assert (one["schedule"], one["when"], one["revision"]) == ("nightly", drifted.entry.timetable.words, sha(3))
+    assert one["headline"]["pull_request_title"] == "Grow the queue"
     assert (one["running"], one["looked_at"], one["report"]) == (False, timestamp_text(NOW), "issue")
     assert one["issue_url"].endswith(f"/{REPOSITORY}/issues/7")
     app, network = one["roots"]

@@ -23,6 +23,7 @@ SCHEDULE = {
     "when": "daily at 02:17 UTC",
     "looked_at": NOW,
     "revision": SHA,
+    "headline": {"title": "Grow it", "author": "", "avatar": "", "pull_request": None, "pull_request_title": ""},
     "notice": "app: [red]no stack",
     "roots": [
         {"root": "db", "state": "failed", "reason": "It says why."},
@@ -39,7 +40,7 @@ def test_what_was_found_is_shown_by_schedule(api, tidegate):
     api.answers["GET /api/v1/drift"] = {"schedules": [SCHEDULE]}
     shown = tidegate("drift", "acme/live").stdout
     assert "acme/live  nightly  daily at 02:17 UTC" in shown
-    assert f"at {SHA[:7]}." in shown
+    assert f"at {SHA[:7]} (Grow it)." in shown
     assert "app: [red]no stack" in shown
     assert "db  the plan failed" in shown
     assert "It says why." in shown

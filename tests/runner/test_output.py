@@ -24,6 +24,7 @@ from tests.runner.engines import fake_engine, provisioned
 from tests.runner.fake_aws import ENGINE_SECRET, JOB_TOKEN, START_TOKEN
 from tidegate.deploys.rules.job import JobKind
 from tidegate.deploys.rules.workflow import PLAN_STEPS, RunSettings, StepKind, WorkflowStep
+from tidegate.plans.rules.engine_errors import engine_errors
 from tidegate.plans.rules.structured_file import unpacked
 from tidegate.roots.rules.root import Engine
 
@@ -284,6 +285,33 @@ resource "terraform_data" "network" {{
 def test_a_mistake_in_the_configuration_is_shown_whole(bench: Bench, commit: Commit) -> None:
     bench.run(bench.job(JobKind.PLAN, commit('resource "terraform_data" "network" { inputs = 3 }\n')))
     assert 'An argument named "inputs" is not expected here' in bench.result()["last_lines"]
+
+
+BROKEN = """\
+module "net" {
+  source = "../modules/net"
+}
+output "x" { value = local.nothing }
+"""
+
+
+@pytest.mark.parametrize(
+    ("configuration", "places"),
+    [
+        (BROKEN, {("modules/net/main.tf", 1), ("network/main.tf", 4)}),
+        ('module "net" { source = "../modules/none" }\n', {("network/main.tf", 1)}),
+    ],
+    ids=["plan", "init"],
+)
+def test_what_is_reported_of_an_engine_tells_files_and_lines(
+    bench: Bench, commit: Commit, configuration: str, places: set[tuple[str, int]]
+) -> None:
+    module = 'output "y" { value = local.none }\n'
+    bench.run(bench.job(JobKind.PLAN, commit(configuration, **{"modules/net/main.tf": module})))
+    found = engine_errors(bench.result()["last_lines"], "network")
+    before = {"network/main.tf": bench.backend().count("\n")}
+    assert {(each.path, each.line - before.get(each.path, 0)) for each in found} == places
+    assert not any("exit code" in each.message for each in found)
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from tidegate.pull_requests.begin_speculative_plan import begin_speculative_plan
 from tidegate.pull_requests.record_speculative_plan import record_speculative_plan
 from tidegate.roots.rules.root import Root
 from tidegate.rules.errors import ForgeRefused, ForgeUnavailable, NotFound, WrongState
+from tidegate.vcs.rules.headline import Headline
 
 
 @pytest.fixture
@@ -41,6 +42,12 @@ def test_a_run_plans_the_roots_of_its_schedule_at_the_head(scenario):
         (HEAD, HEAD, Checkout.BRANCH, "nightly")
     }
     assert (scenario.record().layers, scenario.record().sha, scenario.record().execution) == (layers, HEAD, "run-1")
+
+
+def test_a_run_keeps_what_the_commit_is_that_it_checked(scenario):
+    scenario.forge.headlines[HEAD] = Headline("Grow it", "developer")
+    scenario.discover()
+    assert scenario.record().headline == Headline("Grow it", "developer")
 
 
 def test_a_schedule_is_about_the_roots_that_its_query_matches(scenario):

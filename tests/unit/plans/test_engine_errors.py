@@ -84,6 +84,12 @@ The directory  could not be read for module "q" at
     assert first_error(printed) == "Failed to download module (main.tf line 4)"
 
 
+@pytest.mark.parametrize("after", ["tidegate: exit code 1.", "Releasing state lock. This may take a few moments..."])
+def test_what_follows_the_last_error_is_no_part_of_it(after):
+    (found,) = engine_errors(f"Error: No\n\n  on a.tf line 3:\n   3: x\n\nWhy.\n{after}\n", ".")
+    assert found.message == "Why."
+
+
 def test_frames_and_colours_of_an_error_are_left_out():
     framed = """
 \x1b[31m╷\x1b[0m\x1b[0m

@@ -8,7 +8,7 @@ A repeated begin with the same name continues the run.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Literal
 
@@ -29,6 +29,8 @@ from tidegate.pull_requests.affected_layers import MOST_LAYERS
 from tidegate.roots.rules.root import drift_layer_id
 from tidegate.rules.decide_again import deciding_again
 from tidegate.rules.errors import ForgeRefused, InvalidConfiguration, NotFound
+from tidegate.vcs.find_headline import find_headline
+from tidegate.vcs.rules.headline import Headline
 
 #: What the drift machine does next.
 Next = Literal["plan", "conclude", "stop"]
@@ -42,6 +44,7 @@ class Look:
     sha: str = ""
     layers: tuple[SpeculativePlan, ...] = ()
     notice: str = ""
+    headline: Headline = field(default_factory=Headline)
 
 
 def discover_drift(ports: Ports, repository: str, schedule: str, execution: str) -> tuple[Next, tuple[str, ...]]:
@@ -89,7 +92,7 @@ def _named(ports: Ports, repository: str, schedule: str, look: Look) -> DriftRec
     """Add layers to the record before they exist, so that the next run finds and removes them."""
     record = ports.drifts.get(repository, schedule)
     ids = tuple(each.id for each in look.layers)
-    return ports.drifts.save(replace(record, sha=look.sha, layers=ids, notice=look.notice))
+    return ports.drifts.save(replace(record, sha=look.sha, headline=look.headline, layers=ids, notice=look.notice))
 
 
 def _looked(ports: Ports, record: DriftRecord) -> Look | None:
@@ -117,7 +120,8 @@ def _look(ports: Ports, record: DriftRecord) -> Look | None:
         return Look(head, (), _too_many(len(chosen)))
     heads = {each.root_name: each for each in ports.repository_index.roots(record.repository)}
     layers = tuple(_layer(ports, record, configuration, each, head, heads) for each in chosen)
-    return Look(head, layers, "\n".join(f"{name}: {why}" for name, why in sorted(configured.refused.items())))
+    left_out = "\n".join(f"{name}: {why}" for name, why in sorted(configured.refused.items()))
+    return Look(head, layers, left_out, find_headline(ports, record.repository, head))
 
 
 def _layer(

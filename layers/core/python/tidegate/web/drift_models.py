@@ -6,8 +6,8 @@ from pydantic import Field
 
 from tidegate.config.rules.drift import DriftFinding, DriftReport, DriftState
 from tidegate.drift.get_drift import DriftView, Undoing
-from tidegate.web.models import Changes, Instant, JobLink, Shown
-from tidegate.web.shapes import Shapes, changes_of
+from tidegate.web.models import Changes, HeadlineModel, Instant, JobLink, Shown
+from tidegate.web.shapes import Shapes, changes_of, headline_model
 
 
 class DriftFindingModel(Shown):
@@ -39,6 +39,7 @@ class DriftScheduleModel(Shown):
     running: bool
     looked_at: Instant | None = Field(description="When its last run ended, ISO 8601 in UTC; null before the first")
     revision: str | None = Field(description="The commit that was checked")
+    headline: HeadlineModel | None = Field(default=None, description="What that commit is")
     notice: str = Field(description="What the last run left out or could not report, and why")
     roots: list[DriftFindingModel] = Field(
         description="Failed roots first, then drifted ones, then those without drift"
@@ -73,6 +74,7 @@ def drift_schedule(shapes: Shapes, view: DriftView) -> DriftScheduleModel:
         running=bool(record.execution),
         looked_at=record.ended_at,
         revision=record.sha or None,
+        headline=headline_model(record.headline),
         notice=record.notice,
         roots=[_finding(shapes, view, each) for each in record.findings],
         issue_url=shapes.issue_url(record.repository, record.issue) if record.is_reported else None,

@@ -122,7 +122,7 @@ class Shapes:
             "cost": cost_of(one.planned.plan),
             "pull_request": one.request.pull_request,
             "pull_request_reference": self.reference(one.request.pull_request or one.request.headline.pull_request),
-            "headline": _headline(one.request.headline),
+            "headline": headline_model(one.request.headline),
             "forced": one.request.forced,
             "destroy": one.request.destroy is not None,
             "rerun_of": one.rerun.of,
@@ -335,7 +335,7 @@ class Shapes:
             requested_at=waiting.requested_at,
             requested_by=place.deployment.request.by if place.deployment else None,
             destroy=place.deployment is not None and place.deployment.request.destroy is not None,
-            headline=_headline(place.deployment.request.headline) if place.deployment else None,
+            headline=headline_model(place.deployment.request.headline) if place.deployment else None,
             url=self.deployment_url(waiting.deployment),
         )
 
@@ -372,7 +372,7 @@ def changes_of(changes: PlannedChanges) -> Changes:
     )
 
 
-def _headline(told: Headline) -> HeadlineModel | None:
+def headline_model(told: Headline) -> HeadlineModel | None:
     if told == Headline():
         return None
     return HeadlineModel(

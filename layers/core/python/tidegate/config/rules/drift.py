@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from enum import StrEnum
 
@@ -14,6 +14,7 @@ from tidegate.deploys.rules.speculative_plan import LayerState, SpeculativePlan
 from tidegate.deploys.rules.state import DONE
 from tidegate.deploys.texts.lock_text import locked_by
 from tidegate.plans.rules.plan import PlannedChanges
+from tidegate.vcs.rules.headline import Headline
 
 _COUNTED = tuple(each.name for each in fields(PlannedChanges) if each.default == 0)
 #: Characters of a reason in a record, which has room for 400 roots.
@@ -81,8 +82,9 @@ class DriftRecord:
 
     ``execution`` is the current run, empty without one, and ``started_at`` when the last one began. ``layers`` are the
     ids of its plans, ``former`` those of earlier runs that still exist. ``sha`` is the commit of ``findings``, as of
-    ``ended_at``. ``problem`` says why EventBridge has no schedule, ``notice`` what the last run left out, or could not
-    publish, and why. ``issue`` is the issue's number, 0 without one, and ``is_reported`` whether it is open.
+    ``ended_at``, and ``headline`` what that is in words. ``problem`` says why EventBridge has no schedule, ``notice``
+    what the last run left out, or could not publish, and why. ``issue`` is the issue's number, 0 without one, and
+    ``is_reported`` whether it is open.
     """
 
     repository: str
@@ -93,6 +95,7 @@ class DriftRecord:
     started_at: datetime | None = None
     ended_at: datetime | None = None
     sha: str = ""
+    headline: Headline = field(default_factory=Headline)
     layers: tuple[str, ...] = ()
     former: tuple[str, ...] = ()
     findings: tuple[DriftFinding, ...] = ()

@@ -16,7 +16,9 @@ from tidegate.rules.errors import InvalidName
 
 #: Characters of a title and of a message at most: a check run's annotations have few, and the log has all.
 LONGEST_TITLE, LONGEST_MESSAGE = 200, 2000
-_ERROR, _OTHER = "Error: ", "Warning: "
+_ERROR = "Error: "
+#: What ends an error: a warning, and lines of the runner and the engine after the last one.
+_OTHER = ("Warning: ", "tidegate: ", "Releasing state lock.")
 _LOCATION = re.compile(r"  on (.{1,1024}?) line ([1-9][0-9]{0,6})(?:, in .*|:)?")
 #: How ``init`` names where a module is called that it cannot install.
 _CALL = re.compile(r'module "[^"]{1,256}" (?:at |\()([^\s():]{1,1024}):([1-9][0-9]{0,6})\b')
@@ -70,7 +72,7 @@ class _Location:
 def _errors(text: str) -> Iterator[tuple[str, Sequence[str]]]:
     """Yield the title of each error, and the lines below it."""
     lines = [_FRAME.sub("", line) for line in _without_colours(text)]
-    starts = [at for at, line in enumerate(lines) if line.startswith((_ERROR, _OTHER))]
+    starts = [at for at, line in enumerate(lines) if line.startswith((_ERROR, *_OTHER))]
     for start, end in pairwise([*starts, len(lines)]):
         if lines[start].startswith(_ERROR):
             yield lines[start].removeprefix(_ERROR).strip()[:LONGEST_TITLE], lines[start + 1 : end]
