@@ -173,7 +173,7 @@ def test_what_was_fulfilled_before_the_token_came_goes_on_at_once(scenario):
 def test_what_has_waited_too_often_for_its_requirements_is_refused(scenario):
     with pytest.raises(RequirementsMissing):
         scenario.begin()
-    with pytest.raises(GateBlocked, match="then re-run this deployment"):
+    with pytest.raises(GateBlocked, match="then request it again"):
         scenario.wait(before=7)
     with pytest.raises(NotFound):
         scenario.deployments.gate_token(scenario.id, gate_id(scenario.now))
