@@ -17,6 +17,7 @@ from tidegate.deploys.rules.state import State
 from tidegate.deploys.rules.waiting import Approval
 from tidegate.deploys.texts.presentation import Mark, PendingDependency, QueuePosition, View, WaitedFor
 from tidegate.deploys.texts.text import render
+from tidegate.plans.rules.cost import KEPT, PlanCost, ResourceCost
 from tidegate.plans.rules.plan import PlannedChanges
 from tidegate.rules.access import Access
 from tidegate.vcs.rules.check_run import MAXIMUM_ACTIONS, MAXIMUM_TEXT, MAXIMUM_TITLE
@@ -73,12 +74,13 @@ def test_whatever_is_printed_the_check_run_fits_and_stays_in_its_fences(
     state, plan, times, more, reason, last_lines, address, notice, name
 ):
     changes = PlannedChanges(destroy=60, replace=60, destroyed=(address,) * 50, replaced=(address * 20,) * 50)
+    cost = PlanCost("USD", 1, 1, (ResourceCost(address * 20, 10**14),) * KEPT, 1, 1, reason if more else "")
     deployment = deployment_in(
         state,
         reason=reason * times,
         last_lines=(last_lines * times)[:12_000],
         must_review=reason or None,
-        plan=any_plan(changes=changes),
+        plan=any_plan(changes=changes, cost=cost),
         root=any_root(name=name * 20, dir="r" * 1024, workspace=name),
         revision=any_revision(branch=name * 100),
         requested_by=name,

@@ -14,6 +14,7 @@ from tests.pull_request_layers import comment_of, failed, planned, unchanged
 from tests.unit.comments.comment_text import in_state, is_whole, with_plan
 from tidegate.changes.rules.waits import Waits
 from tidegate.deploys.rules.speculative_plan import LayerState
+from tidegate.plans.rules.cost import PlanCost, ResourceCost, unknown_cost
 from tidegate.plans.rules.plan import PlannedChanges
 from tidegate.policies.rules.policy import PolicyFinding, PolicyVerdict, Severity
 from tidegate.pull_requests.rules.blocks import LayerView
@@ -43,7 +44,9 @@ def layers(draw):
         case "planned":
             addresses = tuple(draw(st.lists(HOSTILE, max_size=3)) * 10)
             changes = PlannedChanges(destroy=len(addresses) + 3, destroyed=addresses)
-            return planned(name, text, changes, **fields)
+            costs = tuple(ResourceCost(draw(HOSTILE), 10**14) for _ in range(draw(st.integers(0, 10))))
+            cost = PlanCost("USD", 10**14, -(10**14), costs, 10**9, 10**9)
+            return planned(name, text, changes, draw(st.sampled_from([None, cost, unknown_cost(name)])), **fields)
         case "failed":
             return failed(name, draw(HOSTILE) * draw(st.sampled_from([1, 30])), text, **fields)
         case "refused":

@@ -15,8 +15,9 @@ from typing import Any, NoReturn
 
 #: Bytes of Infracost's output that are read: that of some thousand resources.
 LARGEST = 16_000_000
-#: Resources that are kept, those whose cost changes most; and characters of an address and of a reason.
-KEPT, _LONGEST_ADDRESS, _LONGEST_REASON = 20, 400, 300
+#: Resources that are kept, those whose cost changes most, and characters of an address and of a reason: lists of
+#: deployments read them as well.
+KEPT, _LONGEST_ADDRESS, _LONGEST_REASON = 10, 400, 300
 #: The version of the format that Infracost writes since 2021.
 _VERSION = "0.2"
 _CURRENCY = re.compile(r"[A-Z]{3}")

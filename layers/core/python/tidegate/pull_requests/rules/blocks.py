@@ -27,6 +27,8 @@ UNFOLDED, UNFOLDED_BYTES = 60, 8_000
 #: Reasons of one failure that are listed.
 REASONS = 10
 _SEVERAL = 2
+#: Resources whose cost is listed: each root has its list, and all share the comment.
+_COSTS = 5
 _REASON = 300
 _NAME = 100
 _LINK = 400
@@ -141,7 +143,7 @@ def _frame(view: LayerView, body: str, *, opened: bool = False) -> str:
         )
     facts = " · ".join(filter(None, (_place(layer), escaped(layer.why, _REASON), link("Log", view.log_url))))
     missing = "" if view.plan_text else "This plan's text has expired. Plan again to see it."
-    cost = cost_paragraph(layer.plan.cost) if layer.plan else ""
+    cost = cost_paragraph(layer.plan.cost, _COSTS) if layer.plan else ""
     inside = _together(filter(None, (facts, cost, missing, body)))
     return folded(f"{tagged_code(layer.root.name, _NAME)}: {result(layer)}", inside, opened=opened)
 
