@@ -45,9 +45,9 @@ def _shown(found: NotificationList) -> RenderableType:
 
     from tidegate_cli import screen
 
+    lines = [screen.text(f"! {each}", "bold magenta") for each in found.problems]
     if not found.notifications:
-        return screen.text("There are no notifications of the last 14 days.")
-    lines = []
+        return Group(*lines, screen.text("There are no notifications of the last 14 days."))
     for each in found.notifications:
         line = Text(f"{each.state:<11}", style=_STATES.get(each.state, ""))
         line.append_text(screen.text(f"{screen.ago(each.made_at)}  {each.destination}: {each.text}"))

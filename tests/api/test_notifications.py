@@ -42,11 +42,13 @@ def test_without_notifications_the_page_says_how_to_get_some(wires, browser):
     assert "No notifications yet" in browser.get(PAGE).text
 
 
-def test_the_page_names_destinations_that_the_installation_does_not_declare(wires, browser):
+def test_the_page_names_destinations_that_the_installation_does_not_declare(wires, browser, reader):
     wires.notifications.keep_subscriptions(Subscriptions(REPOSITORY, (SUBSCRIPTION,)))
     assert "does not declare the destination 'deploys'" in browser.get(PAGE).text
+    assert ["'deploys'" in each for each in reader.get(f"/api/v1{PAGE}").json["problems"]] == [True]
     wires.put({"TIDEGATE_DESTINATION_NAMES": '{"deploys": [], "owners": []}'})
     assert "nobody is notified" not in browser.get(PAGE).text
+    assert reader.get(f"/api/v1{PAGE}").json["problems"] == []
 
 
 def test_the_page_leads_to_the_users_of_slack_where_there_is_an_app(wires, browser):

@@ -20,6 +20,15 @@ def test_each_message_is_a_line_with_what_became_of_it(api, tidegate):
     assert api.asked[-1].query == {"repository": "acme/live"}
 
 
+def test_destinations_that_get_nothing_are_warned_of_first(api, tidegate):
+    problems = ["this installation does not declare the destination 'ownres'. Did you mean 'owners'?"]
+    for listed in ([], [SENT]):
+        api.answers["GET /api/v1/notifications"] = {"notifications": listed, "problems": problems}
+        shown = " ".join(tidegate("notifications", "acme/live").stdout.split())
+        assert shown.startswith("! this installation does not declare the destination 'ownres'.")
+        assert ("Applied" in shown) == bool(listed)
+
+
 def test_without_messages_it_says_so(api, tidegate):
     api.answers["GET /api/v1/notifications"] = {"notifications": []}
     assert "no notifications" in tidegate("notifications", "acme/live").stdout

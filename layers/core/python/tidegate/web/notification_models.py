@@ -29,6 +29,7 @@ class NotificationList(Shown):
 
     repository: str
     notifications: list[NotificationModel]
+    problems: list[str] = Field(description="Why destinations that tidegate.yaml names get nothing, as sentences")
 
 
 def notification(delivery: NotificationDelivery) -> NotificationModel:

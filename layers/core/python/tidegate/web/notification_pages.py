@@ -4,11 +4,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from aws_lambda_powertools.event_handler.openapi.params import Query
 
+from tidegate.notifications.rules.subscription import Subscription
 from tidegate.ports import Ports
 from tidegate.web.api import described
 from tidegate.web.notification_models import NotificationList, notification
@@ -42,21 +44,29 @@ class NotificationPages:
     def _listed(self, app: APIGatewayHttpResolver) -> NotificationList:
         repository = app.context["access"].repository
         found = self._ports.notifications.deliveries(repository, LISTED)
-        return NotificationList(repository=repository, notifications=[notification(each) for each in found])
+        listed = [notification(each) for each in found]
+        subscribed = self._ports.notifications.subscriptions(repository).listed
+        return NotificationList(
+            repository=repository, notifications=listed, problems=self._problems(repository, subscribed)
+        )
+
+    def _problems(self, repository: str, subscribed: Sequence[Subscription]) -> list[str]:
+        """Return why destinations of the subscriptions get nothing."""
+        named = sorted({name for each in subscribed for name in each.destinations})
+        problems = (self._ports.declared_destinations.problem(name, repository) for name in named)
+        return [each for each in problems if each]
 
     def _page(self, app: APIGatewayHttpResolver) -> Response[str]:
         repository = app.context["access"].repository
         found = self._ports.notifications.deliveries(repository, LISTED)
         subscribed = self._ports.notifications.subscriptions(repository).listed
         listed = [notification(each) for each in found]
-        named = sorted({name for each in subscribed for name in each.destinations})
-        problems = (self._ports.declared_destinations.problem(name, repository) for name in named)
         return self._rendering.show(
             app,
             "notifications.html",
             repository=repository,
             notifications=[(one, each.made_at, each.ended_at) for one, each in zip(listed, found, strict=True)],
             subscribed=bool(subscribed),
-            problems=[each for each in problems if each],
+            problems=self._problems(repository, subscribed),
             has_slack=bool(self._ports.slack_apps.names()),
         )
