@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -16,10 +16,12 @@ from runner.faults import ApplyNotStarted, EngineFailed, Interrupted, JobFault, 
 from runner.job import Preparation, Tools
 from runner.log import last_lines
 from runner.plan_job import PROVIDERS_FILE
-from runner.plan_json import read_plan
+from runner.plan_json import PlanFacts, read_plan
+from runner.provider_times import provider_times_of
 from runner.steps import StepRunner
 from tidegate.aws.client import AwsError
 from tidegate.deploys.rules.job import Job, TakenJob
+from tidegate.deploys.rules.provider_time import ProviderTime
 from tidegate.deploys.rules.workflow import STEP_FAILED, RunSettings, StepKind, WorkflowStep
 from tidegate.deploys.rules.workflow_rules import apply_problem
 from tidegate.plans.rules.plan import Artifact
@@ -40,7 +42,8 @@ def run_apply(tools: Tools, preparation: Preparation, taken: TakenJob) -> dict[s
         raise ApplyNotStarted(f"{error} Nothing was applied.") from error
     failure = steps.run(with_init(taken.job.run), {StepKind.INIT: applying.init, StepKind.APPLY: applying.apply})
     if applying.last_lines is not None:
-        return {"job": taken.job.id, "last_lines": _with_failure(tools, applying.last_lines, failure)}
+        lines = _with_failure(tools, applying.last_lines, failure)
+        return {"job": taken.job.id, "last_lines": lines, "providers": [asdict(each) for each in applying.times]}
     assert failure is not None  # noqa: S101  # There is one step apply, and it did not come to its end.
     if applying.started or isinstance(failure, (PlanAltered, ApplyNotStarted)):
         raise failure
@@ -62,9 +65,11 @@ class _Applying:
     """The engine's steps of an apply job, and the preparation before all steps.
 
     ``started`` tells that the engine may have applied something, ``last_lines`` that it has applied everything.
+    ``times`` are how long providers took for that.
     """
 
     _links: Background[dict[str, str] | None]
+    _providers: Mapping[str, str]
 
     def __init__(self, tools: Tools, preparation: Preparation, taken: TakenJob) -> None:
         self._tools, self._preparation, self._taken = tools, preparation, taken
@@ -72,6 +77,7 @@ class _Applying:
         self._quick = needs_no_init(taken.job.run.apply)
         self.started = False
         self.last_lines: str | None = None
+        self.times: tuple[ProviderTime, ...] = ()
 
     def prepare(self) -> StepRunner:
         """Fetch the reviewed plan and the engine that made it. Raise JobFault, AwsError or OSError."""
@@ -86,7 +92,7 @@ class _Applying:
         if job.lock_file is not None:
             fetch_verified(tools, job.lock_file, lock)
         prefix = job.plan_file.key.rpartition("/")[0]
-        secrets = Background(lambda: _learn_secrets(tools, job.plan_json))
+        facts = Background(lambda: _facts(tools, job.plan_json))
         self._links = Background(lambda: _provider_links(tools, f"{prefix}/{PROVIDERS_FILE}"))
         engine, version = self._preparation.engine(self._taken)
         if version != job.engine_version:
@@ -94,7 +100,7 @@ class _Applying:
                 f"The plan was made by engine version {job.engine_version}, but this runner has {version}."
             )
         restore_lock(job, lock, engine.root / LOCK_FILE)
-        secrets.result()  # Programs may print what the plan holds.
+        self._providers = facts.result().providers  # By then it masks the secrets.
         steps = StepRunner(tools, engine, job)
         steps.know_plan(self._plan)
         return steps
@@ -125,6 +131,7 @@ class _Applying:
             tools.interruption.applying = False
         tools.log.end_line()
         self.last_lines = last_lines(tools.log.path, tools.log.masker)
+        self.times = provider_times_of(tools.log.path, tools.log.step_begins, self._providers)
 
 
 def with_init(run: RunSettings) -> tuple[WorkflowStep, ...]:
@@ -192,13 +199,15 @@ def set_workspace(root: Path, workspace: str) -> None:
     (root / ".terraform" / "environment").write_text(workspace, encoding="utf-8")
 
 
-def _learn_secrets(tools: Tools, plan: Artifact | None) -> None:
-    """Read from the plan's JSON what to mask. Without it nothing is applied: its secrets might show."""
+def _facts(tools: Tools, plan: Artifact | None) -> PlanFacts:
+    """Read the plan's JSON, and mask its secrets: programs may print them. Without it nothing is applied."""
     if plan is None:
         raise RunnerFault("The job names no JSON plan.")
     file = tools.directory / "plan.json"
     fetch_verified(tools, plan, file)
-    tools.log.masker.add(read_plan(file).sensitive)
+    facts = read_plan(file)
+    tools.log.masker.add(facts.sensitive)
+    return facts
 
 
 def _provider_links(tools: Tools, key: str) -> dict[str, str] | None:

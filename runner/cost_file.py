@@ -7,7 +7,6 @@ import stat
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import mkdtemp
 
 from tidegate.deploys.rules.workflow import WorkflowStep
 from tidegate.plans.rules.cost import LARGEST, Mask, PlanCost, read_cost, unknown_cost
@@ -25,6 +24,8 @@ class CostFile:
     @classmethod
     def made_in(cls, directory: Path) -> CostFile:
         """Return one that does not exist yet, in a directory of its own, whose name nobody knows before."""
+        from tempfile import mkdtemp  # noqa: PLC0415  # The start of each job would pay for it.
+
         return cls(Path(mkdtemp(prefix="cost-", dir=directory)) / "infracost.json")
 
     def read(self, steps: Sequence[WorkflowStep], mask: Mask) -> PlanCost | None:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import mmap
 import re
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -51,10 +52,11 @@ _ON_THE_WAY = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class PlanFacts:
-    """What a plan changes, and its sensitive values."""
+    """What a plan changes, its sensitive values, and the name of the provider of each resource by its address."""
 
     changes: PlannedChanges
     sensitive: frozenset[str]
+    providers: Mapping[str, str]
 
 
 @dataclass(slots=True)
@@ -65,6 +67,7 @@ class _Parts:
     variables: dict[str, Any] = field(default_factory=dict)
     secret_variables: set[str] = field(default_factory=set)
     sensitive: set[str] = field(default_factory=set)
+    providers: dict[str, str] = field(default_factory=dict)
     managed: int = 0
 
 
@@ -81,7 +84,8 @@ def read_plan(path: Path) -> PlanFacts:
         parts.sensitive.update(_leaves(parts.variables.get(name)))
     reduced: dict[str, Any] = {"resource_changes": parts.resources, "output_changes": parts.outputs}
     reduced |= {"format_version": "1", **parts.others}
-    return PlanFacts(replace(planned_changes(reduced), resources=parts.managed), frozenset(parts.sensitive))
+    changes = replace(planned_changes(reduced), resources=parts.managed)
+    return PlanFacts(changes, frozenset(parts.sensitive), parts.providers)
 
 
 def rows_of(path: Path, mask: Mask) -> Iterator[RowDetails]:
@@ -115,6 +119,7 @@ def _note(parts: _Parts, container: str, key: str, entry: dict[str, Any]) -> Non
         case "/resource_changes":
             parts.sensitive.update(_of_change(entry["change"]))
             parts.resources.append(_reduced(entry))
+            parts.providers[entry.get("address", "")] = sys.intern(entry.get("provider_name", ""))
         case "/resource_drift":
             parts.sensitive.update(_of_change(entry["change"]))
         case "/output_changes":

@@ -10,10 +10,11 @@ _LONGEST = 1000
 _NAME = r"[A-Za-z_][A-Za-z0-9_-]*"
 #: Instance keys are never secret: Terraform refuses sensitive ones.
 _KEY = r"(?:\[(?:[0-9]+|\"(?:[^\"\\]|\\.)*\")\])?"
-_ADDRESS = rf"{_NAME}{_KEY}(?:\.{_NAME}{_KEY})+"
+#: A resource's address. Engines escape quotes, backslashes and line breaks in keys.
+ADDRESS = rf"{_NAME}{_KEY}(?:\.{_NAME}{_KEY})+"
 _ACTS = r"(?:Refreshing state|Reading|Still reading|Preparing import|Importing|Opening|Still opening|Closing)\.\.\."
 _DONE = r"(?:Read|Opening|Closing) complete after [0-9hms.]+"
-_PROGRESS = re.compile(rf"(?P<shown>{_ADDRESS}: (?:{_ACTS}|{_DONE}))(?: \[.*\])?")
+_PROGRESS = re.compile(rf"(?P<shown>{ADDRESS}: (?:{_ACTS}|{_DONE}))(?: \[.*\])?")
 _LOCKS = re.compile(r"(?:Acquiring|Releasing) state lock\. This may take a few moments\.\.\.")
 #: The engine's line at the end of its progress: later lines contain values.
 _TEXT_BEGINS = re.compile(

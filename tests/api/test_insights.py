@@ -11,6 +11,7 @@ import pytest
 
 from tests.api.scenario import Client
 from tests.builders import NOW, REPOSITORY, any_drift, any_drift_finding, any_root, deployment_in
+from tidegate.deploys.rules.provider_time import ProviderTime
 from tidegate.deploys.rules.state import State
 from tidegate.deploys.rules.timeline import Step
 from tidegate.insights.count import count_deployment, count_drift
@@ -34,7 +35,8 @@ def went(wires, number, state=State.APPLIED, **fields):
 
 @pytest.fixture
 def counted(wires):
-    went(wires, 1, tags=("team:sre",), stack="prod")
+    aws = ProviderTime("hashicorp/aws", 3, 120, 86)
+    went(wires, 1, tags=("team:sre",), stack="prod", providers=(aws,))
     went(wires, 2, State.APPLY_FAILED, stack="dev", root=any_root(name="dns"))
     went(wires, 3, State.REJECTED, stack="dev", root=any_root(name="app"))
     count_drift(wires.ports, any_drift(findings=(any_drift_finding(drifted_since=NOW),), ended_at=NOW))
@@ -58,6 +60,7 @@ def test_the_page_shows_figures_charts_and_tables(counted, browser):
     assert page.body.count("<svg") == page.body.count("<details>") > 5
     assert {"prod", "dev", "sre", "without a team"} <= set(options(page))
     assert f'href="/queue?repository={REPOSITORY.replace("/", "%2F")}&amp;root=network"' in page.body
+    assert "hashicorp/aws 1.4 min 40 s 2 min 3" in page.text
 
 
 @pytest.mark.parametrize("span", [*SPANS, "nonsense"])
@@ -85,6 +88,8 @@ def test_the_api_tells_the_same(counted, reader):
     assert (found["periods"][-1]["drifted_roots"], found["periods"][0]["drifted_roots"]) == (1, None)
     assert [each["name"] for each in found["stacks"]] == ["dev", "prod"]
     assert {each["root"] for each in found["slowest_roots"]} == {"network", "dns", "app"}
+    aws = {"provider": "hashicorp/aws", "changes": 3, "total": 120, "mean": 40.0, "longest": 86}
+    assert found["slowest_providers"] == [aws]
     assert reader.get("/api/v1/insights?span=1y").status == 422
 
 
@@ -98,6 +103,12 @@ def test_the_csv_file_has_a_line_for_each_day_stack_and_team(counted, browser):
     ]
     assert (lines[0]["lead_median"] != "", lines[1]["lead_median"]) == (True, "")
     assert len(browser.get("/insights/csv?stack=prod").body.splitlines()) == 2
+
+
+def test_the_csv_file_of_providers_has_their_times(counted, browser):
+    (address,) = re.findall(r'href="([^"]*table=providers[^"]*)"', browser.get("/insights?span=7d").body)
+    (line,) = csv.DictReader(StringIO(browser.get(address.replace("&amp;", "&")).body))
+    assert (line["stack"], line["team"], line["provider"], line["longest"]) == ("prod", "sre", "hashicorp/aws", "86")
 
 
 def test_no_cell_of_the_csv_file_is_a_formula(wires, browser):

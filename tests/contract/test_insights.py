@@ -8,16 +8,18 @@ import pytest
 
 from tests.builders import NOW, REPOSITORY, any_deployment
 from tidegate.aws.records import pack, to_item
+from tidegate.deploys.rules.provider_time import ProviderTime
 from tidegate.insights.adapters.days import DynamoInsights
 from tidegate.insights.rules.day import Day, DriftSeen, with_drift, with_ended
 from tidegate.insights.rules.ended import Ended, Result
 from tidegate.rules.errors import Conflict
 
 DATE = "2026-03-02"
+AWS = ProviderTime("hashicorp/aws", 2, 90, 86)
 
 
 def a_day(date=DATE, repository=REPOSITORY, **fields):
-    one = Ended(NOW, "network", "prod", "sre", Result.APPLIED, 600, 5, None, 60.5, 1234)
+    one = Ended(NOW, "network", "prod", "sre", Result.APPLIED, 600, 5, None, 60.5, 1234, (AWS,))
     day = with_drift(with_ended(Day(repository, date), one), "nightly", [DriftSeen("nightly", "prod", 2, 99)])
     return replace(day, **fields)
 

@@ -17,7 +17,7 @@ from tests.runner.fake_aws import START_TOKEN
 from tests.runner.git_forge import CLONE_TOKEN
 from tidegate.deploys.rules.job import JobKind, log_key
 from tidegate.deploys.rules.workflow import CloneSettings, RunSettings
-from tidegate.messages import RecordPlan
+from tidegate.messages import ApplyResult, RecordPlan
 from tidegate.plans.rules.plan import Artifact, PlannedChanges
 from tidegate_local import mirror
 
@@ -49,6 +49,8 @@ def test_a_reviewed_plan_is_applied(bench: Bench, commit: Callable[..., str]) ->
     assert ended.code == 0, ended.output
     assert bench.result()["job"] == f"network-{sha[:7]}-apply-1"
     assert "Apply complete! Resources: 1 added" in bench.result()["last_lines"]
+    (provider,) = ApplyResult.model_validate(bench.result()).providers
+    assert (provider.provider, provider.changes) == ("terraform.io/builtin/terraform", 1)
     assert json.loads(bench.state().read_text())["resources"][0]["name"] == "network"
     assert bench.left_behind() == []
 

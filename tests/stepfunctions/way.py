@@ -20,6 +20,7 @@ PLAN = {
     "lock_file": None,
     **dict.fromkeys(("file", "json", "text"), ARTIFACT),
 }
+PROVIDER = {"provider": "hashicorp/aws", "changes": 2, "seconds": 90, "longest": 86}
 SIZE = {"cpu": "1024", "memory": "2048", "disk": 30, "seconds": 3600, "life": "3900"}
 JOB = {"job": "job-1", "digest": "0" * 64, "size": SIZE, "runner": "fargate", "cluster": None}
 OF_CLUSTER = {**JOB, "cluster": {"machine": "cluster-workload-create-simulated", "plan": {"due": {}}}}
@@ -142,7 +143,7 @@ PLAIN: dict[str, dict[str, Answer]] = {
         "Begin the apply": JOB,
         "Start a runner for the apply": STARTED,
         "Run the cluster workflow": CLUSTER_APPLIED,
-        "Apply": {"job": "apply-1", "last_lines": "Apply complete!"},
+        "Apply": {"job": "apply-1", "last_lines": "Apply complete!", "providers": [PROVIDER]},
         "Record that it was applied": recorded("applied"),
         "Record that the plan failed": recorded("plan_failed"),
         "Record that the apply failed": recorded("apply_failed"),

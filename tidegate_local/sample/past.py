@@ -6,12 +6,19 @@ import random
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
+from tidegate.deploys.rules.provider_time import ProviderTime
 from tidegate.insights.rules.day import Day, DriftSeen, with_drift, with_ended
 from tidegate.insights.rules.ended import Ended, Result
 from tidegate_local.sample.files import PLATFORM, SCHEDULE, STAGES
 
 _DAYS, _SATURDAY = 30, 5
 _TEAMS = {"network": "platform", "database": "platform", "shop": "shop"}
+#: The providers of each root, with the seconds that a resource takes on average.
+_PROVIDERS = {
+    "network": {"hashicorp/aws": 25, "hashicorp/tls": 1},
+    "database": {"hashicorp/aws": 60, "hashicorp/random": 1},
+    "shop": {"hashicorp/aws": 15, "hashicorp/helm": 60, "hashicorp/kubernetes": 8},
+}
 #: The share of deployments that fail, and millionths of a dollar for a second of a runner.
 _FAILURES, _COST = 0.08, 11
 
@@ -35,4 +42,14 @@ def _ended(chance: random.Random, at: datetime) -> Ended:
     result = Result.FAILED if chance.random() < _FAILURES else Result.APPLIED
     lead = queue + review + run if result is Result.APPLIED else None
     root = f"{STAGES[stage]}/{name}"
-    return Ended(at, root, STAGES[stage], _TEAMS[name], result, lead, queue, review, run, round(run * _COST))
+    times = _provider_times(chance, name, round(run)) if result is Result.APPLIED else ()
+    return Ended(at, root, STAGES[stage], _TEAMS[name], result, lead, queue, review, run, round(run * _COST), times)
+
+
+def _provider_times(chance: random.Random, name: str, run: int) -> tuple[ProviderTime, ...]:
+    """Return how long the providers of an apply took for one to five resources each, none longer than the run."""
+    seconds = {
+        provider: [min(run, round(chance.expovariate(1 / mean))) for _ in range(chance.randint(1, 5))]
+        for provider, mean in _PROVIDERS[name].items()
+    }
+    return tuple(ProviderTime(provider, len(each), sum(each), max(each)) for provider, each in seconds.items())

@@ -10,19 +10,28 @@ from hypothesis import strategies as st
 
 from tests.builders import NOW, REPOSITORY
 from tidegate.aws.records import pack, unpack
+from tidegate.deploys.rules.provider_time import ProviderTime
 from tidegate.insights.rules.day import (
+    MOST_PROVIDERS,
     MOST_ROOTS,
     MOST_STACKS,
     OTHERS,
     Day,
     DriftSeen,
     Figures,
+    StackProvider,
     with_drift,
     with_ended,
 )
 from tidegate.insights.rules.ended import Ended, Result
 
-LARGEST = 24_000
+LARGEST = 30_000
+
+
+def provider(name="hashicorp/aws", longest=60, changes=1, seconds=None):
+    return ProviderTime(name, changes, seconds or longest, longest)
+
+
 times = st.none() | st.floats(0, 10**7)
 many_ended = st.lists(
     st.builds(
@@ -37,6 +46,9 @@ many_ended = st.lists(
         times,
         times,
         st.integers(0, 10**9),
+        st.lists(st.integers(0, 12).map(lambda number: provider(f"{number:02}{'x' * 98}", number)), max_size=10).map(
+            tuple
+        ),
     ),
     max_size=60,
 )
@@ -65,6 +77,7 @@ def test_a_day_stays_small(every):
     day = day_of(every)
     assert len(day.stacks) <= MOST_STACKS + 1
     assert len(day.slowest) <= MOST_ROOTS
+    assert len(day.providers) <= MOST_PROVIDERS
     assert len(json.dumps(pack(day))) < LARGEST
 
 
@@ -79,6 +92,25 @@ def test_the_slowest_roots_are_those_with_the_longest_runs():
     day = day_of([any_ended(root=f"root-{number}", run=number) for number in range(30)])
     assert [each.root for each in day.slowest] == [f"root-{number}" for number in range(29, 29 - MOST_ROOTS, -1)]
     assert with_ended(day, any_ended(root="root-29", run=31.0)).slowest[0].runs == 2
+
+
+def test_providers_are_summed_by_stack_and_team():
+    every = [any_ended(providers=(provider(longest=60), provider("hashicorp/null", 1))), any_ended(stack="dev")]
+    every += [any_ended(providers=(provider(longest=86),)), any_ended(team="sre", providers=(provider(longest=70),))]
+    assert day_of(every).providers == (
+        StackProvider("prod", "", ProviderTime("hashicorp/aws", 2, 146, 86)),
+        StackProvider("prod", "sre", ProviderTime("hashicorp/aws", 1, 70, 70)),
+        StackProvider("prod", "", ProviderTime("hashicorp/null", 1, 1, 1)),
+    )
+
+
+def test_the_slowest_providers_are_those_with_the_longest_changes():
+    day = day_of([any_ended(providers=(provider(f"acme/{number}", number),)) for number in range(30)])
+    assert [each.time.longest for each in day.providers] == list(range(29, 29 - MOST_PROVIDERS, -1))
+    others = day_of(any_ended(stack=f"stack-{number}", providers=(provider(),)) for number in range(MOST_STACKS + 3))
+    assert OTHERS in {
+        each.stack for each in with_ended(others, any_ended(stack="new", providers=(provider("x", 99),))).providers
+    }
 
 
 def test_the_failure_rate_is_of_what_was_attempted():

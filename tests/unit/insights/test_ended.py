@@ -8,6 +8,7 @@ import pytest
 
 from tests.builders import NOW, any_deployment, any_plan
 from tidegate.deploys.rules.policy_status import POLICIES_REFUSED
+from tidegate.deploys.rules.provider_time import ProviderTime
 from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.run_cost import RunCost
 from tidegate.deploys.rules.state import State, is_final
@@ -48,6 +49,12 @@ def test_durations_are_those_of_the_timeline():
 def test_a_plan_that_never_began_took_no_time_of_a_runner():
     one = ended(went((State.QUEUED, 0), (State.PLANNING, 2), (State.ENGINE_FAULT, 9), plan_job=None), NO_RUNNERS)
     assert (one.queue, one.run) == (9 * 60, None)
+
+
+def test_the_times_of_providers_are_those_of_the_apply():
+    aws = ProviderTime("hashicorp/aws", 3, 120, 86)
+    assert ended(went(*APPLIED, providers=(aws,)), NO_RUNNERS).providers == (aws,)
+    assert ended(went(*APPLIED), NO_RUNNERS).providers == ()
 
 
 def test_what_did_not_happen_has_no_duration():

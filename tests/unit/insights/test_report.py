@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import REPOSITORY
-from tidegate.insights.rules.day import Day, DriftSeen, Figures, RootTime, StackFigures
+from tidegate.deploys.rules.provider_time import ProviderTime
+from tidegate.insights.rules.day import Day, DriftSeen, Figures, RootTime, StackFigures, StackProvider
 from tidegate.insights.rules.report import MOST_SHOWN, Drifted, Selection, Span, report
 
 TODAY = date(2026, 3, 2)
@@ -72,3 +74,14 @@ def test_the_slowest_roots_of_all_days_are_shown_once():
     found = report(days, Span.WEEK, TODAY, Selection()).slowest
     assert len(found) == MOST_SHOWN
     assert (found[0].repository, found[0].time) == (REPOSITORY, RootTime("root-0", "prod", "", 3, 3000, 2000))
+
+
+def test_providers_are_summed_over_days_repositories_and_stacks():
+    aws = ProviderTime("hashicorp/aws", 2, 90, 86)
+    days = [
+        replace(any_day(), providers=(StackProvider("prod", "sre", aws), StackProvider("dev", "", aws))),
+        replace(any_day(repository="acme/web"), providers=(StackProvider("prod", "", aws),)),
+    ]
+    assert report(days, Span.WEEK, TODAY, Selection()).providers == (ProviderTime("hashicorp/aws", 6, 270, 86),)
+    assert report(days, Span.WEEK, TODAY, Selection("prod", "sre")).providers == (aws,)
+    assert report(days, Span.WEEK, TODAY, Selection("staging")).providers == ()

@@ -10,6 +10,7 @@ from tidegate.deploys.rules.audit import RUNNING, audit_message, end_word, force
 from tidegate.deploys.rules.failure import KEPT_LAST_LINES, KEPT_MESSAGE, read_cause
 from tidegate.deploys.rules.job import Job, JobKind
 from tidegate.deploys.rules.outcome import Cancellation, Unlocking
+from tidegate.deploys.rules.provider_time import LONGEST_PROVIDER, MOST_PROVIDERS, ProviderTime
 from tidegate.deploys.rules.queue import QueueHead
 from tidegate.deploys.rules.review_rule import ReviewRule
 from tidegate.deploys.rules.state import State
@@ -51,6 +52,15 @@ def test_a_success_is_shown_and_audited_with_its_last_lines(scenario):
     assert scenario.states() == [State.APPLIED]
     assert scenario.audit.states == ["SUCCESS"]
     assert [audited.state for audited in ended.audited] == ["SUCCESS"]
+
+
+def test_what_providers_took_is_kept_within_bounds(scenario):
+    sent = [ProviderTime(f"{number}-{'x' * 200}", -1, 10**50, number) for number in range(MOST_PROVIDERS + 1)]
+    ended = record(scenario, applying(scenario, taken=True), "applied", providers=sent)
+    assert [each.longest for each in ended.apply.providers] == list(range(MOST_PROVIDERS, 0, -1))
+    assert {(each.changes, each.seconds, len(each.provider)) for each in ended.apply.providers} == {
+        (1, 10**9, LONGEST_PROVIDER)
+    }
 
 
 def test_a_failed_plan_shows_the_engines_words_and_is_not_audited(scenario):

@@ -14,6 +14,7 @@ from tidegate.deploys.finish import finish
 from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.failure import KEPT_LAST_LINES, Failure, in_words, read_cause
 from tidegate.deploys.rules.outcome import Ending
+from tidegate.deploys.rules.provider_time import kept_providers
 from tidegate.deploys.rules.review import missing_approvals
 from tidegate.deploys.rules.runner_size import took_too_long
 from tidegate.deploys.rules.state import State, ends_without_result, is_final
@@ -45,7 +46,8 @@ def record_result(ports: Ports, message: RecordResult) -> ResultRecorded:
     deployment = ports.deployments.get(message.deployment)
     if not is_final(deployment.state):
         _stop_runner(ports, deployment, message.error)
-        ended = finish(ports, deployment, _ending(ports, deployment, message))
+        apply = replace(deployment.apply, providers=kept_providers(message.providers))
+        ended = finish(ports, replace(deployment, apply=apply), _ending(ports, deployment, message))
         deployment = ports.deployments.save(ended)
     release_slot(ports, deployment.id)
     ports.event_publisher.changed(deployment)

@@ -13,6 +13,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSeriali
 
 from tidegate.deploys.rules.job import Job, job_digest
 from tidegate.deploys.rules.plan_runner import word_of
+from tidegate.deploys.rules.provider_time import ProviderTime
 from tidegate.deploys.rules.runner_size import DISPATCH_SECONDS
 from tidegate.plans.rules.plan import Plan
 from tidegate.rules.timestamp import timestamp_from, timestamp_text
@@ -194,10 +195,14 @@ class DispatchJob(Message):
 
 
 class ApplyResult(Message):
-    """The runner's result of a successful apply; ``last_lines`` end the engine's output."""
+    """The runner's result of a successful apply; ``last_lines`` end the engine's output.
+
+    ``providers`` are how long the resources of each took.
+    """
 
     job: str
     last_lines: str
+    providers: tuple[ProviderTime, ...] = ()
 
 
 def _with_counts(plan: object) -> object:
@@ -300,7 +305,7 @@ class RecordResult(Message):
     """Records how a deployment ended. ``error`` and ``cause`` are those of the failed state.
 
     ``workflow`` is the execution of a cluster's workflow if this is the apply of its root module, which ends no
-    deployment.
+    deployment. ``providers`` are how long the resources of each took in a successful apply.
     """
 
     deployment: str
@@ -311,6 +316,7 @@ class RecordResult(Message):
     error: str | None = None
     cause: str | None = None
     last_lines: str = ""
+    providers: tuple[ProviderTime, ...] = ()
 
 
 class ResultRecorded(Message):

@@ -58,6 +58,16 @@ class SlowRootModel(Shown):
     longest: int
 
 
+class SlowProviderModel(Shown):
+    """One of the providers whose resources took longest to create, modify or destroy; durations in seconds."""
+
+    provider: str
+    changes: int = Field(description="How often a resource was created, modified or destroyed")
+    total: int
+    mean: float
+    longest: int
+
+
 class InsightsModel(Shown):
     """The figures of a span of time."""
 
@@ -67,6 +77,7 @@ class InsightsModel(Shown):
     stacks: list[NamedFigures]
     teams: list[NamedFigures]
     slowest_roots: list[SlowRootModel]
+    slowest_providers: list[SlowProviderModel]
     left_out: list[str] = Field(description="Repositories that were not read completely: ask for them alone")
     unchecked: int = Field(description="How many repositories your permission was not checked for yet")
 
@@ -97,6 +108,16 @@ def insights_model(found: Report, left_out: list[str], unchecked: int) -> Insigh
                 longest=each.time.longest,
             )
             for each in found.slowest
+        ],
+        slowest_providers=[
+            SlowProviderModel(
+                provider=each.provider,
+                changes=each.changes,
+                total=each.seconds,
+                mean=each.seconds / each.changes,
+                longest=each.longest,
+            )
+            for each in found.providers
         ],
         left_out=left_out,
         unchecked=unchecked,

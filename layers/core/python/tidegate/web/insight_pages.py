@@ -12,7 +12,7 @@ from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from aws_lambda_powertools.event_handler.openapi.params import Query
 
 from tidegate.insights.get_insights import Found, get_insights
-from tidegate.insights.rules.day import Day, Figures
+from tidegate.insights.rules.day import Day, Figures, StackFigures, StackProvider
 from tidegate.insights.rules.histogram import Histogram
 from tidegate.insights.rules.report import Period, Report, Selection, Span, report
 from tidegate.ports import Ports
@@ -106,8 +106,11 @@ class InsightPages:
     def _csv(self, app: APIGatewayHttpResolver) -> Response[str]:
         asked = app.context["fields"]
         _, found = self._found(app, asked)
-        name = {"Content-Disposition": 'attachment; filename="insights.csv"'}
-        return Response(200, "text/csv; charset=utf-8", as_csv(found.days, _selection(asked)), name)
+        of_providers = asked.get("table") == "providers"
+        text = (providers_csv if of_providers else as_csv)(found.days, _selection(asked))
+        name = "insights-providers.csv" if of_providers else "insights.csv"
+        header = {"Content-Disposition": f'attachment; filename="{name}"'}
+        return Response(200, "text/csv; charset=utf-8", text, header)
 
 
 def charts(periods: Sequence[Period], span: Span) -> list[Chart]:
@@ -168,18 +171,40 @@ def charts(periods: Sequence[Period], span: Span) -> list[Chart]:
 
 def as_csv(days: Iterable[Day], selection: Selection) -> str:
     """Return a line for each day, repository, stack and team; durations in seconds."""
+    head = ["applied", "unchanged", "failed", "other"]
+    head += [f"{name}_{which}" for name in _TIMES for which in ("median", "p90")]
+    return _lines(
+        [*head, "cost_usd"], days, lambda day: [(one, _numbers(one.figures)) for one in day.stacks], selection
+    )
+
+
+def providers_csv(days: Iterable[Day], selection: Selection) -> str:
+    """Return a line for each day, repository, stack, team and provider; durations in seconds."""
+    return _lines(
+        ["provider", "changes", "total", "longest"],
+        days,
+        lambda day: [
+            (one, [_cell(one.time.provider), one.time.changes, one.time.seconds, one.time.longest])
+            for one in day.providers
+        ],
+        selection,
+    )
+
+
+def _lines(
+    head: Sequence[str],
+    days: Iterable[Day],
+    values: Callable[[Day], Iterable[tuple[StackFigures | StackProvider, Sequence[object]]]],
+    selection: Selection,
+) -> str:
     text = StringIO()
     writer = csv.writer(text)
-    writer.writerow(
-        ["date", "repository", "stack", "team", "applied", "unchanged", "failed", "other"]
-        + [f"{name}_{which}" for name in _TIMES for which in ("median", "p90")]
-        + ["cost_usd"]
-    )
+    writer.writerow(["date", "repository", "stack", "team", *head])
     for day in sorted(days, key=lambda each: (each.date, each.repository)):
-        for one in day.stacks:
+        for one, cells in values(day):
             if selection.includes(one):
                 names = [_cell(each) for each in (day.repository, one.stack, one.team)]
-                writer.writerow([day.date, *names, *_numbers(one.figures)])
+                writer.writerow([day.date, *names, *cells])
     return text.getvalue()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from tidegate.deploys.rules.provider_time import ProviderTime
 from tidegate.plans.rules.plan import Plan
 
 
@@ -23,7 +24,8 @@ class Planned:
 
 @dataclass(frozen=True, slots=True)
 class ApplyJob:
-    """The job that applies the plan, and when it was started."""
+    """The job that applies the plan, when it was started, and how long providers took if it succeeded."""
 
     job: str | None = None
     started_at: datetime | None = None
+    providers: tuple[ProviderTime, ...] = ()

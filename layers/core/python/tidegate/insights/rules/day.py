@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
+from tidegate.deploys.rules.provider_time import ProviderTime, slowest_providers
 from tidegate.insights.rules.ended import Ended, Result
 from tidegate.insights.rules.histogram import Histogram, added
 
@@ -13,6 +15,8 @@ MOST_STACKS = 20
 OTHERS = "(others)"
 #: Roots that a day keeps, the slowest ones.
 MOST_ROOTS = 10
+#: Providers in a stack of a team that a day keeps, the slowest ones.
+MOST_PROVIDERS = 20
 #: Drift schedules in each stack that a day keeps.
 MOST_SCHEDULES = 20
 
@@ -64,6 +68,15 @@ class RootTime:
 
 
 @dataclass(frozen=True, slots=True)
+class StackProvider:
+    """How long a provider took in the applies of a stack's roots of one team."""
+
+    stack: str
+    team: str
+    time: ProviderTime
+
+
+@dataclass(frozen=True, slots=True)
 class DriftSeen:
     """Drift in a stack after a schedule's last run of the day: how many roots, and the oldest, in seconds."""
 
@@ -82,6 +95,7 @@ class Day:
     stacks: tuple[StackFigures, ...] = ()
     slowest: tuple[RootTime, ...] = ()
     drift: tuple[DriftSeen, ...] = ()
+    providers: tuple[StackProvider, ...] = ()
     version: int = 0
 
 
@@ -93,7 +107,12 @@ def with_ended(day: Day, one: Ended) -> Day:
         key = (OTHERS, "")
     before = known.get(key, StackFigures(*key, Figures()))
     known[key] = replace(before, figures=together([before.figures, _figures(one)]))
-    return replace(day, stacks=tuple(known.values()), slowest=_slowest([*day.slowest, *_root_time(one)]))
+    return replace(
+        day,
+        stacks=tuple(known.values()),
+        slowest=_slowest([*day.slowest, *_root_time(one)]),
+        providers=_slowest_providers([*day.providers, *(StackProvider(*key, each) for each in one.providers)]),
+    )
 
 
 def with_drift(day: Day, schedule: str, seen: Iterable[DriftSeen]) -> Day:
@@ -134,6 +153,16 @@ def _joined(before: RootTime, one: RootTime) -> RootTime:
 
 def _slowest(times: Iterable[RootTime]) -> tuple[RootTime, ...]:
     return tuple(roots_together(times)[:MOST_ROOTS])
+
+
+def _slowest_providers(times: Iterable[StackProvider]) -> tuple[StackProvider, ...]:
+    groups: defaultdict[tuple[str, str], list[ProviderTime]] = defaultdict(list)
+    for one in times:
+        groups[one.stack, one.team].append(one.time)
+    sums = [
+        StackProvider(*key, each) for key, some in groups.items() for each in slowest_providers(some, MOST_PROVIDERS)
+    ]
+    return tuple(sorted(sums, key=lambda each: -each.time.longest)[:MOST_PROVIDERS])
 
 
 def _root_time(one: Ended) -> list[RootTime]:

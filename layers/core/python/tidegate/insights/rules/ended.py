@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.policy_status import POLICIES_REFUSED
+from tidegate.deploys.rules.provider_time import ProviderTime
 from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.run_cost import RunCost, spent
 from tidegate.deploys.rules.state import FAILED, State
@@ -29,7 +30,7 @@ class Ended:
     """An ended deployment: durations in seconds, None for what it did not have, and the cost in millionths of a dollar.
 
     ``lead`` is the time from the merge to the end of the apply, ``queue`` in its root's queue, ``review`` until a
-    decision, ``run`` of plan and apply.
+    decision, ``run`` of plan and apply. ``providers`` are the times of a successful apply.
     """
 
     at: datetime
@@ -42,6 +43,7 @@ class Ended:
     review: float | None
     run: float | None
     cost: int
+    providers: tuple[ProviderTime, ...] = ()
 
 
 def ended(deployment: Deployment, runners: RunCost) -> Ended:
@@ -59,6 +61,7 @@ def ended(deployment: Deployment, runners: RunCost) -> Ended:
         spent(deployment.timeline, State.AWAITING_REVIEW),
         spent(deployment.timeline, State.PLANNING, State.APPLYING),
         runners.cost,
+        deployment.apply.providers,
     )
 
 

@@ -8,9 +8,19 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from enum import Enum
 
-from tidegate.insights.rules.day import Day, DriftSeen, Figures, RootTime, StackFigures, roots_together, together
+from tidegate.deploys.rules.provider_time import ProviderTime, slowest_providers
+from tidegate.insights.rules.day import (
+    Day,
+    DriftSeen,
+    Figures,
+    RootTime,
+    StackFigures,
+    StackProvider,
+    roots_together,
+    together,
+)
 
-#: Roots of a report.
+#: Roots of a report, and providers.
 MOST_SHOWN = 15
 
 
@@ -49,7 +59,7 @@ class Selection:
     stack: str | None = None
     team: str | None = None
 
-    def includes(self, one: StackFigures | RootTime) -> bool:
+    def includes(self, one: StackFigures | RootTime | StackProvider) -> bool:
         """Tell whether it is about these."""
         return self.stack in (None, one.stack) and self.team in (None, one.team)
 
@@ -89,6 +99,7 @@ class Report:
     by_stack: tuple[tuple[str, Figures], ...]
     by_team: tuple[tuple[str, Figures], ...]
     slowest: tuple[SlowRoot, ...]
+    providers: tuple[ProviderTime, ...]
     stacks: tuple[str, ...]
     teams: tuple[str, ...]
 
@@ -106,6 +117,7 @@ def report(days: Iterable[Day], span: Span, today: date, selection: Selection) -
         _by(chosen, lambda _, one: one.stack),
         _by(chosen, lambda _, one: one.team),
         _slowest(every, selection),
+        slowest_providers((one.time for day in every for one in day.providers if selection.includes(one)), MOST_SHOWN),
         tuple(sorted({one.stack for day in every for one in day.stacks})),
         tuple(sorted({one.team for day in every for one in day.stacks})),
     )
