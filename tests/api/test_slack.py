@@ -197,3 +197,10 @@ def test_an_app_does_not_speak_for_users_of_another_one(wires, slack, browser):
 def test_the_click_on_a_link_is_taken_and_decides_nothing(wires, slack):
     assert slack.click("open").status == 200
     assert wires.slack_apps.replies == []
+
+
+def test_an_installation_without_an_app_in_slack_has_no_users_to_link(wires, browser):
+    wires.slack_apps.secrets = {}
+    page = browser.get("/account/slack")
+    assert page.status == 404
+    assert "no app in Slack" in page.body

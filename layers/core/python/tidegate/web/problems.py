@@ -74,6 +74,7 @@ _CODES: Mapping[HTTPStatus, Mapping[type[TidegateError], str]] = {
         NoCluster: "unknown_cluster",
         refusals.UnknownRoot: "unknown_root",
         refusals.UnknownSchedule: "unknown_schedule",
+        refusals.NoSlackApp: "no_slack_app",
         refusals.Hidden: "not_found",
         NothingDeployed: "unknown_stack",
         NotFound: "not_found",

@@ -64,6 +64,16 @@ class UnknownSchedule(TidegateError):
         super().__init__(f"This repository has no drift schedule {quoted(schedule)}. {there}")
 
 
+class NoSlackApp(TidegateError):
+    """The page of an account's users of Slack, in an installation without an app in Slack."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This installation has no app in Slack, so there is no user to link. An operator can declare a destination "
+            "of the kind slack in cdk.json."
+        )
+
+
 class InvalidTargetToken(TidegateError):
     """A report without the target's token."""
 

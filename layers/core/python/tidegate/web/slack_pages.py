@@ -16,7 +16,7 @@ from tidegate.notifications.rules.slack_interaction import SlackRequest, click_o
 from tidegate.ports import Ports
 from tidegate.rules.errors import CloudUnavailable
 from tidegate.telemetry import logger
-from tidegate.web.refusals import InvalidSlackSignature
+from tidegate.web.refusals import InvalidSlackSignature, NoSlackApp
 from tidegate.web.rendering import Rendering, address, see_other
 
 
@@ -56,10 +56,16 @@ class SlackPages:
                 logger.warning("signing secret not read", extra={"secret": name, "reason": str(error)})
         return {name: secret for name, secret in found.items() if secret}
 
+    def _ensure_app(self) -> None:
+        """Raise NoSlackApp: without an app, this function may not read who is linked."""
+        if not self._ports.slack_apps.names():
+            raise NoSlackApp
+
     def _account(
         self, app: APIGatewayHttpResolver, status: HTTPStatus = HTTPStatus.OK, problem: str = ""
     ) -> Response[str]:
         """Show whom a link of Slack would link, or has linked, and who acts for this person already."""
+        self._ensure_app()
         login, token = app.context["access"].login, app.context["fields"].get("request", "")
         accounts, now = self._ports.slack_accounts, self._ports.seconds()
         request = open_link(self._ports, token) if token else None
@@ -80,6 +86,7 @@ class SlackPages:
         )
 
     def _link(self, app: APIGatewayHttpResolver) -> Response[str]:
+        self._ensure_app()
         fields, login = app.context["fields"], app.context["access"].login
         if fields.get("action") == "unlink":
             user = SlackUser(*(fields.get(name, "") for name in ("app", "team", "user")))
