@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tidegate.web.change_models import ChangeModel
     from tidegate.web.cluster_models import ClusterDetails, ClusterDone, ClusterList
     from tidegate.web.drift_models import DriftList, Looking
+    from tidegate.web.insight_models import InsightsModel
     from tidegate.web.models import (
         Accepted,
         Decided,
@@ -125,6 +126,11 @@ class ApiClient:
     def notifications(self, repository: str) -> NotificationList:
         """Return the newest notifications of a repository."""
         return cast("NotificationList", self._get("/notifications", {"repository": repository}))
+
+    def insights(self, repository: str | None, span: str) -> InsightsModel:
+        """Return figures of deployments: of a repository, or of all that we may read."""
+        asked = {"span": span, **({"repository": repository} if repository else {})}
+        return cast("InsightsModel", self._get("/insights", asked))
 
     def detect_drift(self, repository: str, schedule: str) -> str:
         """Start a schedule's drift detection now; return a message about it."""

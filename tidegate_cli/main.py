@@ -15,6 +15,7 @@ from tidegate_cli.doctor.command import doctor
 from tidegate_cli.drift import drift
 from tidegate_cli.exits import epilog
 from tidegate_cli.explain import explain
+from tidegate_cli.insights import insights
 from tidegate_cli.logs import logs
 from tidegate_cli.notifications import notifications
 from tidegate_cli.pulls import pulls
@@ -77,6 +78,7 @@ for _command in (
     unlock,
     logs,
     notifications,
+    insights,
 ):
     app.command(cls=Command, rich_help_panel="Deploying")(_command)
 app.command("open", cls=Command, rich_help_panel="Deploying")(open_page)

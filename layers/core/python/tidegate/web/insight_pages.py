@@ -15,6 +15,7 @@ from tidegate.insights.get_insights import Found, get_insights
 from tidegate.insights.rules.day import Day, Figures, StackFigures, StackProvider
 from tidegate.insights.rules.histogram import Histogram
 from tidegate.insights.rules.report import Period, Report, Selection, Span, report
+from tidegate.insights.texts.figures import cell, dollars, lasting, percent
 from tidegate.ports import Ports
 from tidegate.web.api import described
 from tidegate.web.authorization import Authorization
@@ -31,10 +32,7 @@ _USUAL = Span.MONTH
 #: What the form and the API call roots without a team.
 NO_TEAM = "-"
 _LONGEST_NAME = 200
-_UNITS = ((86_400, "d"), (3600, "h"), (60, "min"))
 _MILLION = 1_000_000
-#: Characters that a spreadsheet takes for a formula at the beginning of a cell.
-_FORMULA = ("=", "+", "-", "@")
 _TIMES = ("lead", "queue", "review", "run")
 _Name = Annotated[str, Query(max_length=_LONGEST_NAME)]
 
@@ -184,7 +182,7 @@ def providers_csv(days: Iterable[Day], selection: Selection) -> str:
         ["provider", "changes", "total", "longest"],
         days,
         lambda day: [
-            (one, [_cell(one.time.provider), one.time.changes, one.time.seconds, one.time.longest])
+            (one, [cell(one.time.provider), one.time.changes, one.time.seconds, one.time.longest])
             for one in day.providers
         ],
         selection,
@@ -203,26 +201,9 @@ def _lines(
     for day in sorted(days, key=lambda each: (each.date, each.repository)):
         for one, cells in values(day):
             if selection.includes(one):
-                names = [_cell(each) for each in (day.repository, one.stack, one.team)]
+                names = [cell(each) for each in (day.repository, one.stack, one.team)]
                 writer.writerow([day.date, *names, *cells])
     return text.getvalue()
-
-
-def lasting(seconds: float) -> str:
-    """Return a duration in its largest unit, such as ``3.5 h``."""
-    size, unit = next(((size, unit) for size, unit in _UNITS if seconds >= size), (1, "s"))
-    number = seconds / size
-    return f"{number:.1f} {unit}" if number < 10 and number % 1 >= 0.05 else f"{number:.0f} {unit}"  # noqa: PLR2004
-
-
-def dollars(amount: float) -> str:
-    """Return an amount of dollars; small ones with more digits."""
-    return f"${amount:,.2f}" if amount >= 1 or not amount else f"${amount:.3f}"
-
-
-def percent(share: float) -> str:
-    """Return a share as a percentage."""
-    return f"{share * 100:.0f} %"
 
 
 def _count(number: float) -> str:
@@ -245,10 +226,6 @@ def _numbers(figures: Figures) -> list[str | int | float | None]:
     times = [_histogram(figures, name).percentile(each) for name in _TIMES for each in (50, 90)]
     counts = [figures.applied, figures.unchanged, figures.failed, figures.other]
     return [*counts, *(None if each is None else round(each) for each in times), figures.cost / _MILLION]
-
-
-def _cell(text: str) -> str:
-    return f"'{text}" if text.startswith(_FORMULA) else text
 
 
 def _span(asked: dict[str, str]) -> Span:
