@@ -72,7 +72,8 @@ def check(
     json: Json = False,
 ) -> None:
     """Evaluate policies on a plan, as for a pull request. Exits 1 if they deny it."""
-    from tidegate.plans.rules.cost import read_cost, with_cost
+    from tidegate.plans.rules.cost import with_cost
+    from tidegate.plans.rules.infracost import read_cost
     from tidegate.policies.rules.files import is_policy_file
 
     command = "tidegate policy check PLAN.json --policies DIR"

@@ -14,7 +14,8 @@ from tests.runner.scripted_steps import INIT, PLAN, Steps, env_step, run_step
 from tests.runner.speculation import DEFAULT_PLAN, planned, resource
 from tidegate.deploys.rules.workflow import RunSettings, StepKind, WorkflowStep
 from tidegate.messages import CountedPlan
-from tidegate.plans.rules.cost import LARGEST, PlanCost, ResourceCost
+from tidegate.plans.rules.cost import PlanCost, ResourceCost
+from tidegate.plans.rules.infracost import LARGEST
 from tidegate.plans.rules.plan import Plan
 
 OUTPUT = json.dumps(
@@ -57,7 +58,7 @@ def test_a_plan_without_such_a_step_has_no_cost(steps: Steps) -> None:
         ("exit 1; cat $TIDEGATE_COST_FILE", "no step has written the file"),
         ("echo '<html>' > $TIDEGATE_COST_FILE", "the file is not JSON"),
         ("ln -s /proc/self/environ $TIDEGATE_COST_FILE", "the file cannot be read: Too many levels of symbolic links"),
-        ("mkdir $TIDEGATE_COST_FILE", "the file cannot be read: Is a directory"),
+        ("mkdir $TIDEGATE_COST_FILE", "the file is not a regular file"),
         ("mkfifo $TIDEGATE_COST_FILE", "the file is not a regular file"),
         (f"truncate -s {LARGEST + 1} $TIDEGATE_COST_FILE", "the file is larger than 16 MB"),
     ],

@@ -12,12 +12,12 @@ from tidegate.plans.rules.cost import (
     PlanCost,
     ResourceCost,
     money,
-    read_cost,
     total_text,
     unknown_cost,
     with_cost,
 )
 from tidegate.plans.rules.counts import counts_and_cost
+from tidegate.plans.rules.infracost import read_cost
 from tidegate.plans.rules.plan import PlannedChanges
 
 DATABASE = {"name": "aws_db_instance.main", "monthlyCost": "-3.104", "costComponents": []}
