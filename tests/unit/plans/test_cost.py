@@ -11,6 +11,7 @@ from tidegate.plans.rules.cost import (
     KEPT,
     PlanCost,
     ResourceCost,
+    decimal_text,
     money,
     total_text,
     unknown_cost,
@@ -191,6 +192,11 @@ def test_the_stated_cost_counts_if_a_plan_has_a_field_of_this_name():
 @given(st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**11), max_value=10**11, places=2))
 def test_amounts_of_two_places_are_exact(amount):
     assert Decimal(cost_of(output(diffTotalMonthlyCost=str(amount))).difference) == amount * 100
+
+
+@pytest.mark.parametrize(("hundredths", "text"), [(123456789, "1234567.89"), (-5, "-0.05"), (0, "0.00")])
+def test_programs_get_amounts_as_decimal_numbers(hundredths, text):
+    assert decimal_text(hundredths) == text
 
 
 @pytest.mark.parametrize(
