@@ -10,7 +10,7 @@ from urllib.parse import quote
 import httpx
 
 from tidegate_cli import refusals
-from tidegate_cli.answer import CHECK_INSTALLATION, Answer
+from tidegate_cli.answer import CHECK_INSTALLATION, Answer, as_json
 from tidegate_cli.connection import Connection, is_loopback
 from tidegate_cli.problems import Unavailable
 
@@ -105,14 +105,12 @@ class ApiClient:
 
     def search_roots(self, repository: str, query: str) -> Roots:
         """Return the roots of a repository that match a tag query, all if it is empty."""
-        given = {"query": query} if query else None
-        return cast("Roots", self._get(f"/repositories/{_path(repository, '/')}/roots", given))
+        return cast("Roots", self._whole(f"/repositories/{_path(repository, '/')}/roots", "roots", query=query))
 
     def pulls(self, repository: str | None, query: str = "") -> PullRequestsList:
         """Return open pull requests that match, newest first: of a repository, or of all that we may read."""
-        given = {"repository": repository or "", "query": query}
         return cast(
-            "PullRequestsList", self._get("/pulls", {name: value for name, value in given.items() if value} or None)
+            "PullRequestsList", self._whole("/pulls", "pull_requests", repository=repository or "", query=query)
         )
 
     def pull(self, repository: str, number: int) -> PullRequestDetails:
@@ -275,6 +273,14 @@ class ApiClient:
 
     def _get(self, path: str, query: Mapping[str, str] | None = None) -> Answer:
         return self._ask("GET", path, query, None)
+
+    def _whole(self, path: str, items: str, **given: str) -> Answer:
+        """Return the last page of a list, with the items of all pages."""
+        pages: list[Any] = [{"next": ""}]
+        while (after := pages[-1].get("next")) is not None:
+            query = {name: value for name, value in (*given.items(), ("after", after)) if value}
+            pages.append(as_json(self._get(path, query or None)))
+        return Answer({**pages[-1], items: [each for page in pages[1:] for each in page[items]]})
 
     def _post(self, path: str, body: Mapping[str, Any]) -> Answer:
         return self._ask("POST", path, None, body)

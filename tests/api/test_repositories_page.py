@@ -6,11 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from tests.builders import any_deployment, any_lock, any_root, deployment_in
-from tests.instants import utc
+from tests.builders import REPOSITORY, any_deployment, any_lock, any_root, deployment_in
 from tidegate.deploys.rules.queue import Deployed
 from tidegate.deploys.rules.state import State
-from tidegate.ports import KnownRepository
+from tidegate.ports import RepositoryNames
 
 
 @pytest.fixture
@@ -30,6 +29,7 @@ def busy(wires):
     made[State.AWAITING_REQUIREMENTS] = placed(State.AWAITING_REQUIREMENTS, 7)
     made[State.APPLIED] = placed(State.APPLIED, 5, lock=any_lock())
     wires.deployed(any_deployment(6, root=any_root(name="root-5")))
+    wires.repository_index.keep_names(RepositoryNames(REPOSITORY, tuple(f"root-{number}" for number in range(1, 7))))
     return made
 
 
@@ -68,19 +68,13 @@ def test_what_failed_half_a_year_ago_is_not_counted_on_the_first_page(busy, wire
 
 def test_of_a_repository_that_needs_nobody_the_first_page_says_how_many_roots_it_has(wires, browser):
     wires.deployed()
+    wires.repository_index.keep_names(RepositoryNames(REPOSITORY, ("network",)))
     page = browser.get("/repositories")
     assert "1 root, 1 queued" in page.text
     assert "waits for review" not in page.text
 
 
-def test_where_there_are_many_repositories_only_those_heard_of_last_are_counted(wires, browser, monkeypatch):
-    monkeypatch.setattr("tidegate.web.pages.GLANCED", 1)
-    for name, seen in (
-        ("acme/newer", utc("2026-03-02T09:00")),
-        ("acme/older", utc("2026-03-02T07:00")),
-    ):
-        wires.repository_index.remember(KnownRepository(name, "main", "0" * 40, seen))
-        wires.deployed(any_deployment(repository=name))
-    text = browser.get("/repositories").text
-    assert "acme/newer 1 root" in text
-    assert "acme/older main" in text
+def test_the_first_page_says_that_it_does_not_count_everything(busy, browser, monkeypatch):
+    assert "more than this page reads" not in browser.get("/repositories").text
+    monkeypatch.setattr("tidegate.web.inbox.MOST_ATTENTION", 1)
+    assert "more than this page reads" in browser.get("/repositories").text

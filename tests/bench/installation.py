@@ -121,7 +121,9 @@ class Installation:
         self._know()
         self.names = {**prepare(self.wires, REPOSITORY), "change": CHANGE}
         newest = [self._newest(number, *root) for number, root in enumerate(self._roots)]
-        self._enroll([each for each in newest if each.repository == REPOSITORY])
+        members = [each for each in newest if each.repository == REPOSITORY]
+        self._enroll(members)
+        self.names |= {each.state.value: each.id for each in members}
         self._put(list(self._older(deployments - roots)))
         self._plan(resources)
         self._open_pull_requests(300)
@@ -264,17 +266,19 @@ class Installation:
                 self.wires.insights.save(Day(home, (today - timedelta(days=number)).isoformat(), stacks))
 
 
-def _deployment(state: State, number: int, home: str, root: str, **rules: Any) -> Deployment:
+def _deployment(state: State, number: int, home: str, root: str, change_set: str = "", **rules: Any) -> Deployment:
     """Return a deployment with a headline, a plan of some resources and the timeline that it has in its state.
 
     Names, titles and ids differ as they do, so that pages do not become smaller than they are when they are compressed.
     """
-    revision = Revision(_hash(str(number)), "main")
+    told = 0 if change_set else number
+    revision = Revision(_hash(str(told)), "main")
     named = {"id": deployment_id(home, root, revision.sha, Trigger.MERGE), "repository": home, "revision": revision}
+    rules |= {"change_set": change_set} if change_set else {}
     fields = {**named, "root": any_root(name=root, dir=f"roots/{root}"), **rules}
     deployment = deployment_in(state, number, **fields)
-    title = f"{_word(number)} the {_word(number // 7)} of {_word(number // 3)} ({_hash(root)[:6]})"
-    headline = Headline(title, _word(number % 90), f"https://github.com/{number}.png", 4000 + number % 900, title)
+    title = f"{_word(told)} the {_word(told // 7)} of {_word(told // 3)} ({_hash(str(told))[:6]})"
+    headline = Headline(title, _word(told % 90), f"https://github.com/{told}.png", 4000 + told % 900, title)
     way = [each for each in _WAY if each is not state and not is_final(each)]
     steps = tuple(Step(each, NOW, "reviewer", "Because it is time.") for each in (*way, state))
     plan = deployment.planned.plan

@@ -37,6 +37,7 @@ MORE = {
     "GET /insights/csv": ("/insights/csv?span=52w",),
     "GET /api/v1/insights": ("/api/v1/insights?span=52w",),
     "GET /api/v1/deployments": ("/api/v1/deployments", "/api/v1/deployments?query=stack_name:nothing"),
+    "GET /deployments/<id>": tuple(f"/deployments/{{{state}}}" for state in ("blocked", "planning", "apply_failed")),
     "GET /jobs/<id>/plan": ("/jobs/{job}/plan?text=yes",),
 }
 

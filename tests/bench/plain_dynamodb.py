@@ -19,7 +19,7 @@ from tidegate_cdk.indexes import INDEXES
 _PAGE = 1_000_000
 _PARTS = re.compile(r"\b(SET|REMOVE|ADD)\b")
 _ABSENT_ONLY = re.compile(r"if_not_exists\(([^,]+), *([^)]+)\)")
-_COMPARED = re.compile(r"(begins_with)\((\S+), (\S+)\)|(\S+) (BETWEEN|=|>=|<) (\S+)(?: AND (:\S+))?")
+_COMPARED = re.compile(r"(begins_with)\((\S+), (\S+)\)|(\S+) (BETWEEN|=|>=|>|<) (\S+)(?: AND (:\S+))?")
 Item = dict[str, Any]
 
 
@@ -183,6 +183,7 @@ def _holds(item: Item, attribute: str, how: str, wanted: tuple[str, ...]) -> boo
         "begins_with": value.startswith(wanted[0]),
         "BETWEEN": wanted[0] <= value <= wanted[-1],
         "=": value == wanted[0],
+        ">": value > wanted[0],
         ">=": value >= wanted[0],
         "<": value < wanted[0],
     }[how]

@@ -1,22 +1,25 @@
-"""The measures of pages reach every page: each route that reads is measured, and answers."""
+"""Each page and each GET route of the API: how much it reads and weighs in a large installation."""
 
 from __future__ import annotations
 
 import pytest
 
+from bench.pages import PAGE_KILOBYTES, READS
 from tests.bench.installation import Installation
 from tests.bench.page_reads import measured, pages
 
 #: What this installation has not set up, or what needs a code.
-_REFUSED = ("/.well-known/", "/login", "/setup/created")
+_REFUSED = ("/.well-known/", "/account/slack", "/login", "/setup/created")
 
 
 @pytest.fixture(scope="module")
-def small():
-    return Installation(roots=40, deployments=80, resources=20)
+def large():
+    return Installation(roots=1_000, deployments=3_000, resources=500)
 
 
 @pytest.mark.parametrize(("route", "path"), list(pages()))
-def test_each_page_is_measured(small, route, path):
-    page = measured(small, route, path, runs=0)
+def test_each_page_stays_within_its_reads_and_its_size(large, route, path):
+    page = measured(large, route, path, runs=0)
     assert page.status == 200 or path.startswith(_REFUSED)
+    assert page.count <= READS, page.reads
+    assert page.compressed <= PAGE_KILOBYTES * 1000

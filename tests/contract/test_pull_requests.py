@@ -65,6 +65,7 @@ def test_open_ones_are_listed_until_they_are_closed_and_again_when_reopened(stor
     newer = stores.pull_requests.save(any_pull_request_record(6, opened_at=LATER))
     older = stores.pull_requests.save(any_pull_request_record(7))
     assert list(stores.pull_requests.opened()) == [("acme/infra", 7), ("acme/infra", 6)]
+    assert stores.pull_requests.newest() == [(LATER, "acme/infra", 6), (NOW, "acme/infra", 7)]
     closed = stores.pull_requests.save(replace(older, closed_at=LATER, merged=True))
     assert list(stores.pull_requests.opened()) == [("acme/infra", 6)]
     stores.pull_requests.save(replace(closed, closed_at=None, merged=False))

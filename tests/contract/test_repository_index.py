@@ -104,6 +104,21 @@ def test_each_deployment_of_a_root_leads_to_the_one_after_it(stores):
     assert [newer(first), newer(second), newer(third)] == [second, third, None]
 
 
+def test_the_roots_of_a_repository_are_read_page_by_page(stores):
+    for root in ("network", "app", "orders"):
+        enqueued(stores, 1, root=root)
+    enqueued(stores, 1, repository="acme/other")
+    pages, after = [], ""
+    while after is not None:
+        page = stores.repository_index.some_roots(REPOSITORY, 2, after)
+        pages.append([head.root_name for head in page.heads])
+        after = page.next
+    assert [name for page in pages for name in page] == ["app", "network", "orders"]
+    assert max(map(len, pages)) == 2
+    assert stores.repository_index.some_roots("acme/none", 2).heads == ()
+    assert stores.repository_index.some_roots(REPOSITORY, 9).heads == tuple(stores.repository_index.roots(REPOSITORY))
+
+
 def test_deployments_of_a_repository_come_from_all_its_roots(stores):
     enqueued(stores, 1, 3, root="network")
     enqueued(stores, 2, root="orders")

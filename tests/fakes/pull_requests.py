@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
+from datetime import datetime
 
 from tidegate.deploys.rules.speculative_plan import SpeculativePlan
 from tidegate.pull_requests.rules.record import PullRequestRecord
@@ -39,6 +40,12 @@ class MemoryPullRequests:
             found = [record for record in self._records.values() if record.is_open]
         found.sort(key=lambda record: (record.opened_at or LONG_AGO, record.spec.id))
         return [(record.spec.repository, record.spec.number) for record in found]
+
+    def newest(self) -> Sequence[tuple[datetime, str, int]]:
+        with self._lock:
+            found = [record for record in self._records.values() if record.is_open]
+        named = ((each.opened_at or LONG_AGO, each.spec.repository, each.spec.number) for each in found)
+        return sorted(named, reverse=True)
 
     def deploying(self) -> Iterable[tuple[str, int]]:
         with self._lock:

@@ -11,7 +11,7 @@ from tidegate.aws.cursor import cursor, place
 from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.queue import QueueHead
 from tidegate.deploys.rules.summary import DeploymentSummary, summary_of
-from tidegate.ports import HistoryPage, KnownRepository, RepositoryNames
+from tidegate.ports import HeadsPage, HistoryPage, KnownRepository, RepositoryNames
 from tidegate.roots.rules.root import queue_id
 from tidegate.rules.errors import NotFound
 
@@ -47,6 +47,10 @@ class MemoryRepositoryIndex:
     def roots(self, repository: str) -> Sequence[QueueHead]:
         heads = [head for head in self._queues.heads() if head.home == repository]
         return [replace(head, token=None) for head in sorted(heads, key=lambda head: head.root_name)]
+
+    def some_roots(self, repository: str, limit: int, after: str = "") -> HeadsPage:
+        rest = [head for head in self.roots(repository) if head.root_name > after]
+        return HeadsPage(tuple(rest[:limit]), rest[limit - 1].root_name if len(rest) > limit else None)
 
     def of_queue(self, queue: str, limit: int, after: str | None = None) -> HistoryPage:
         found = [deployment for deployment in self._deployments.all() if deployment.queue == queue]

@@ -22,9 +22,7 @@ from tidegate.check_runs.get_deployment import SHOWN_PLAN, describe_deployment
 from tidegate.deploys.queue.get_queue import (
     SHOWN_WAITING,
     get_queue,
-    get_roots,
     page_of_roots,
-    queue_glances,
     search_queues,
 )
 from tidegate.deploys.rules.queue import Standing
@@ -118,7 +116,7 @@ def test_the_roots_of_a_repository_tell_what_runs_and_what_ended_last(ports):
     ports.queues.enqueue(any_deployment(3, root=replace(last.root, name="app")))
     head, _ = ports.queues.read(any_queue())
     ports.queues.commit(head, replace(head, in_flight=running.id, attempted=any_deployed(1)))
-    app, network = get_roots(ports, REPOSITORY)
+    app, network = page_of_roots(ports, REPOSITORY, 10).roots
     assert (app.name, app.running, app.last) == ("app", None, None)
     assert (network.name, network.running.id, network.last.id) == ("network", running.id, last.id)
 
@@ -132,25 +130,27 @@ def test_the_roots_of_a_repository_are_read_page_by_page(ports):
         pages.append([view.name for view in page.roots])
         after = page.next
     assert pages == [["a", "b"], ["c", "d"], ["e"]]
-    assert page.total == 5
-    assert page_of_roots(ports, "acme/none", 2).roots == ()
+    assert page_of_roots(ports, "acme/none", 2).roots == []
 
 
-def test_many_repositories_are_looked_at_in_one_read_each_and_one_for_what_may_need_a_person(ports):
-    calls = []
-    failed, done = deployment_in(State.PLAN_FAILED, 1), deployment_in(State.APPLIED, 2, root=any_root(name="app"))
-    running = deployment_in(State.AWAITING_REVIEW, 3, repository="acme/live")
-    for one in (failed, done, running):
-        ports.queues.enqueue(one)
-        head, first = ports.queues.read(one.queue)
-        ended = replace(any_deployed(), deployment=one.id, state=one.state)
-        ran = {"in_flight": one.id} if one is running else {"attempted": ended}
-        ports.queues.commit(head, replace(head, **ran), take=first)
-    found = queue_glances(counted(ports, calls), [REPOSITORY, "acme/live", "acme/new"])
-    assert calls == ["roots", "roots", "roots", "many"]
-    assert [(view.name, view.last) for view in found[REPOSITORY]] == [("app", None), ("network", failed)]
-    assert [(view.running, view.last) for view in found["acme/live"]] == [(running, None)]
-    assert found["acme/new"] == []
+@pytest.mark.parametrize(("roots", "deployments"), [(2, 100), (100, 4), (100, 1)])
+def test_a_search_goes_on_where_its_reads_ended(ports, monkeypatch, roots, deployments):
+    monkeypatch.setattr("tidegate.deploys.queue.get_queue.SEARCHED", roots)
+    monkeypatch.setattr("tidegate.deploys.queue.get_queue.SEARCHED_DEPLOYMENTS", deployments)
+    for number, name in enumerate("abcde"):
+        made = [any_deployment(10 * number + each, root=any_root(name=name), stack="prod") for each in (0, 1)]
+        for one in made:
+            ports.queues.enqueue(one)
+        head, _ = ports.queues.read(any_queue(name))
+        ended = replace(any_deployed(), deployment=made[0].id)
+        ports.queues.commit(head, replace(head, in_flight=made[1].id, attempted=ended))
+    found, after = [], ""
+    while after is not None:
+        page = search_queues(ports, REPOSITORY, parse_root_query("stack_name:prod and not root:c"), after)
+        assert page.searched <= 2
+        found += [view.name for view in page.roots]
+        after = page.next
+    assert found == ["a", "b", "d", "e"]
 
 
 class Desk:

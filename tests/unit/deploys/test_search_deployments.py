@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from tests.api.counted import Counted
 from tests.builders import REPOSITORY, any_deployment, any_root
-from tests.fakes.ports import memory_ports
+from tests.fakes.ports import changed, memory_ports
 from tests.instants import utc
 from tidegate.deploys.rules.query import parse_deployment_query
 from tidegate.deploys.rules.summary import summary_of
-from tidegate.deploys.search_deployments import SEARCHED, search_all_deployments, search_deployments
+from tidegate.deploys.search_deployments import MOST_READS, SEARCHED, search_all_deployments, search_deployments
 from tidegate.rules.errors import NotFound
 
 
@@ -96,6 +97,17 @@ def test_a_search_of_several_repositories_ends_after_a_thousand_too(ports):
         enqueue(ports, number, repository=f"acme/{number % 2}")
     found = search_all_deployments(ports, ["acme/0", "acme/1"], parse_deployment_query("root:none"), 5)
     assert (found.deployments, found.searched, found.next is None) == ((), SEARCHED, False)
+
+
+def test_a_search_of_many_repositories_reads_no_more_than_a_page_may_and_goes_on_where_it_ended(ports):
+    names = [f"acme/{number}" for number in range(MOST_READS - 1)]
+    made = [enqueue(ports, number, repository=names[0]) for number in range(150)]
+    calls = []
+    counting = changed(ports, repository_index=Counted(ports.repository_index, calls))
+    found = search_all_deployments(counting, names, parse_deployment_query("root:none"), 5)
+    assert sum(name == "of_repository" for name, _ in calls) == MOST_READS
+    assert (found.searched, found.next) == (105, made[-105])
+    assert search_everywhere(ports, names, "state:waiting", 5) == made[::-1]
 
 
 def test_without_repositories_nothing_is_found(ports):

@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import pytest
 
+from tests.api.counted import Counted
 from tests.builders import NOW, any_layer, any_pull_request, any_pull_request_record
-from tests.fakes.ports import memory_ports
+from tests.fakes.ports import With, changed, memory_ports
 from tests.instants import utc
 from tidegate.deploys.rules.speculative_plan import LayerState
-from tidegate.pull_requests.get_pull_request import get_pull_request, open_pull_requests, search_pull_requests
+from tidegate.pull_requests.get_pull_request import (
+    SEARCHED_ROOTS,
+    get_pull_request,
+    open_pull_requests,
+    search_pull_requests,
+)
 from tidegate.pull_requests.rules.query import parse_pull_request_query
 from tidegate.pull_requests.rules.record import PullRequestState, judged
 from tidegate.rules.errors import NotFound
 from tidegate.vcs.rules.forge_terms import GITHUB_TERMS
 
 LATER = utc("2026-03-02T08:15")
+
+
+def numbers(found):
+    return [each.spec.number for each in found.records]
 
 
 @pytest.fixture
@@ -31,9 +41,13 @@ def test_open_ones_of_the_repositories_that_are_asked_for_are_listed_newest_firs
         any_pull_request_record(spec=any_pull_request(9, repository="acme/other")),
     ):
         ports.pull_requests.save(record)
-    assert [each.spec.number for each in open_pull_requests(ports, ["acme/infra"])] == [6, 7, 5]
-    assert [each.spec.number for each in open_pull_requests(ports, ["acme/infra", "acme/other"])] == [6, 9, 7, 5]
-    assert list(open_pull_requests(ports, [])) == []
+    both = ["acme/infra", "acme/other"]
+    assert numbers(open_pull_requests(ports, ["acme/infra"], 9)) == [6, 7, 5]
+    assert numbers(open_pull_requests(ports, both, 9)) == [6, 9, 7, 5]
+    assert numbers(open_pull_requests(ports, [], 9)) == []
+    first = open_pull_requests(ports, both, 3)
+    second = open_pull_requests(ports, both, 3, first.next)
+    assert (numbers(first), numbers(second), second.next) == ([6, 9, 7], [5], None)
 
 
 def test_open_ones_are_searched_by_the_roots_that_they_affect(ports):
@@ -45,6 +59,33 @@ def test_open_ones_are_searched_by_the_roots_that_they_affect(ports):
     assert ([each.spec.number for each in found.records], found.hint) == ([5], "")
     nothing = search_pull_requests(ports, ["acme/infra"], parse_pull_request_query("stack_name:prood", GITHUB_TERMS))
     assert (nothing.records, "Did you mean stack_name:prod?" in nothing.hint) == ([], True)
+
+
+def test_a_search_goes_on_where_its_reads_ended(ports):
+    """Every pull request is searched once, and one that affects more roots than a request reads holds up none."""
+    orders = any_layer("orders", stack="prod")
+    ports.speculative_plans.create([orders])
+    sizes = {5: 1, 6: SEARCHED_ROOTS - 2, 7: 2, 8: SEARCHED_ROOTS + 200, 9: 1}
+    for number, size in sizes.items():
+        layers = (orders.id, *(f"{number}-{each}" for each in range(size - 1)))
+        ports.pull_requests.save(any_pull_request_record(number, layers=layers))
+    query, calls = parse_pull_request_query("stack_name:prod", GITHUB_TERMS), []
+    counting = changed(ports, speculative_plans=Counted(ports.speculative_plans, calls))
+    pages, after = [], ""
+    while after is not None:
+        found = search_pull_requests(counting, ["acme/infra"], query, after)
+        pages.append(numbers(found))
+        after = found.next
+    assert pages == [[9], [8], [7, 6], [5]]
+    assert max(reads for _, reads in calls) <= SEARCHED_ROOTS / 100
+
+
+def test_one_that_was_closed_meanwhile_is_left_out(ports):
+    ports.pull_requests.save(any_pull_request_record(5, closed_at=NOW))
+    ports = changed(ports, pull_requests=With(ports.pull_requests, newest=lambda: [(NOW, "acme/infra", 5)]))
+    query = parse_pull_request_query("stack_name:prod", GITHUB_TERMS)
+    for found in (open_pull_requests(ports, ["acme/infra"], 9), search_pull_requests(ports, ["acme/infra"], query)):
+        assert (found.records, found.next) == ([], None)
 
 
 def test_layers_are_shown_in_the_order_of_a_merge_without_those_that_are_gone(ports):

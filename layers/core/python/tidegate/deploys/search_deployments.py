@@ -14,8 +14,10 @@ from tidegate.roots.rules.root_query import TagQuery
 
 #: Deployments that one request reads: some ten reads of DynamoDB, a fraction of a second.
 SEARCHED = 1000
-#: Deployments that one read returns, for one repository and for each of several.
-_READ, _READ_OF_MANY = 100, 25
+#: Deployments that one read returns; of several repositories, the first read of each returns no more than are wanted.
+_READ = 100
+#: Reads of a search of several repositories at most.
+MOST_READS = 13
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,28 +60,42 @@ def search_all_deployments(
 ) -> Found:
     """Return at most ``limit`` matching deployments of several repositories, newest first, before ``after``.
 
-    ``next`` is the id of the last deployment searched. Each repository costs at least one read.
+    ``next`` is the id of the last deployment searched. Each repository costs at least one read: name fewer than
+    ``MOST_READS``.
     """
-    histories = (_history(ports, repository, after) for repository in repositories)
+    reads = iter(range(MOST_READS))
+    histories = (_history(ports, repository, after, limit, reads) for repository in repositories)
     newest = merge(*histories, key=lambda one: (one.request.at, one.id), reverse=True)
     found: list[DeploymentSummary] = []
-    searched, known = 0, Searched(DEPLOYMENTS)
-    for one in newest:
-        searched += 1
-        known.add((one.stack, *one.within), one.tags)
-        if query.matches(deployment_tags(one)):
-            found.append(one)
-        if len(found) == limit or searched == SEARCHED:
-            return Found(tuple(found), searched, one.id if next(newest, None) else None)
+    searched, known, last = 0, Searched(DEPLOYMENTS), ""
+    try:
+        for one in newest:
+            if len(found) == limit or searched == SEARCHED:
+                return Found(tuple(found), searched, last)
+            searched, last = searched + 1, one.id
+            known.add((one.stack, *one.within), one.tags)
+            if query.matches(deployment_tags(one)):
+                found.append(one)
+    except _EnoughRead:
+        return Found(tuple(found), searched, last)
     return Found(tuple(found), searched, None, "" if found else known.missing(query))
 
 
-def _history(ports: Ports, repository: str, after: DeploymentSummary | None) -> Iterator[DeploymentSummary]:
-    place = None if after is None else ports.repository_index.after(repository, after)
+class _EnoughRead(Exception):  # Named for what it tells.
+    """No further page may be read."""
+
+
+def _history(
+    ports: Ports, repository: str, after: DeploymentSummary | None, first: int, reads: Iterator[int]
+) -> Iterator[DeploymentSummary]:
+    """Yield the deployments of a repository, ``first`` of the first read. Raise _EnoughRead when ``reads`` end."""
+    place, size = None if after is None else ports.repository_index.after(repository, after), first
     while True:
-        page = ports.repository_index.of_repository(repository, _READ_OF_MANY, place)
+        if next(reads, None) is None:
+            raise _EnoughRead
+        page = ports.repository_index.of_repository(repository, size, place)
         yield from page.deployments
-        place = page.next
+        place, size = page.next, _READ
         if place is None:
             return
 

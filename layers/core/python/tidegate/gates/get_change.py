@@ -13,8 +13,8 @@ from tidegate.deploys.rules.summary import DeploymentSummary
 from tidegate.ports import Enrolled, Ports
 from tidegate.rules.errors import NotFound
 
-#: Members that are read: ten reads.
-SHOWN_MEMBERS = 1000
+#: Members that are read, and of those that a newer revision replaced what replaced them: eleven reads.
+SHOWN_MEMBERS, SHOWN_REPLACEMENTS = 1000, 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +87,9 @@ def _waves(ports: Ports, change: str, members: Iterable[Deployment]) -> dict[str
 
 
 def _replacements(ports: Ports, members: Iterable[Deployment]) -> dict[str, Deployment]:
-    """Return the replacements of members: at most as many reads as the members took, usually none."""
+    """Return the replacements of members, in one read, usually none: those of the first, if there are very many."""
     newer = {one.id: one.lineage.contained_by for one in members if one.lineage.contained_by is not None}
-    known = ports.deployments.many(set(newer.values()))
+    known = ports.deployments.many(list(dict.fromkeys(newer.values()))[:SHOWN_REPLACEMENTS])
     return {replaced: known[identifier] for replaced, identifier in newer.items() if identifier in known}
 
 

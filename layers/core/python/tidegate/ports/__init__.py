@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "event_publisher": "EventPublisher AuditLog",
-    "repository_index": "RepositoryIndex HistoryPage KnownRepository RepositoryNames",
+    "repository_index": "RepositoryIndex HeadsPage HistoryPage KnownRepository RepositoryNames",
     "change_sets": "ChangeSets Enrolled",
     "check_runs": "CheckRuns QueueSnapshot QueueSnapshots PublishedCheckRun",
     "clock": "Clock",

@@ -6,6 +6,8 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:  # Functions import this, and their starts count.
+    from datetime import datetime
+
     from tidegate.deploys.rules.speculative_plan import SpeculativePlan
     from tidegate.pull_requests.rules.record import PullRequestRecord
 
@@ -24,6 +26,9 @@ class PullRequests(Protocol):
 
     def opened(self) -> Iterable[tuple[str, int]]:
         """Return repository and number of all open ones (for the reconciler and lists), oldest first."""
+
+    def newest(self) -> Sequence[tuple[datetime, str, int]]:
+        """Return when each open one was opened, its repository and its number, newest first."""
 
     def deploying(self) -> Iterable[tuple[str, int]]:
         """Return repository and number of merged ones whose comments still show deployments."""

@@ -43,6 +43,14 @@ class HistoryPage:
     next: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class HeadsPage:
+    """Heads of queues, by root name, and the name of the last root if more follow (None: there are none)."""
+
+    heads: tuple[QueueHead, ...]
+    next: str | None = None
+
+
 class RepositoryIndex(Protocol):
     """Repositories, their roots, and the deployments of each, newest first."""
 
@@ -63,6 +71,9 @@ class RepositoryIndex(Protocol):
 
     def roots(self, repository: str) -> Sequence[QueueHead]:
         """Return the heads of all queues of a repository, by root name. May be stale by a second."""
+
+    def some_roots(self, repository: str, limit: int, after: str = "") -> HeadsPage:
+        """Return at most ``limit`` of these, those after the root ``after``; fewer if they exceed one read of 1 MB."""
 
     def of_queue(self, queue: str, limit: int, after: str | None = None) -> HistoryPage:
         """Return deployments of one root. ``after`` is a page's ``next``; any other value raises NotFound."""

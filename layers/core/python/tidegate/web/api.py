@@ -46,8 +46,8 @@ from tidegate.web.shapes import Shapes
 
 #: Deployments of one page, by default and at most: a page stays one read.
 PAGE, LONGEST_PAGE = 25, 100
-#: Repositories that one request searches: each costs a read.
-SEARCHED_REPOSITORIES = 40
+#: Repositories that one request searches, those pushed to last: each costs a read.
+SEARCHED_REPOSITORIES = 10
 
 _QUERY = (
     f"A tag query (docs/web.md): `stack_name:prod and state:waiting`. One request searches the newest {SEARCHED} "
@@ -132,12 +132,16 @@ class Api:
             responses=described(200, "The roots", models.Roots, 404),
         )
         def roots(
-            owner: OwnerInPath, name: NameInPath, query: Annotated[str, Query(description=_ROOTS_QUERY)] = ""
+            owner: OwnerInPath,
+            name: NameInPath,
+            query: Annotated[str, Query(description=_ROOTS_QUERY)] = "",
+            after: Annotated[str, Query(max_length=100, description="The `next` of the page before")] = "",
         ) -> models.Roots:
             repository = _access(app).repository
-            found = search_queues(ports, repository, parse_root_query(query))
+            found = search_queues(ports, repository, parse_root_query(query), after)
             listed = [shapes.root(repository, view) for view in found.roots]
-            return models.Roots(repository=repository, roots=listed, locks=shapes.locks(found.locks), hint=found.hint)
+            locks = shapes.locks(found.locks)
+            return models.Roots(repository=repository, roots=listed, next=found.next, locks=locks, hint=found.hint)
 
         @app.get(
             "/api/v1/queue",
@@ -316,7 +320,7 @@ class Api:
             responses=described(200, "The change", ChangeModel, 404),
         )
         def change(id: _Id) -> ChangeModel:
-            return shapes.change(get_change(ports, id))
+            return shapes.change(_access(app).change_read)
 
         @app.post(
             "/api/v1/changes/<id>/stop",

@@ -22,6 +22,7 @@ from tidegate.deploys.read_log import ReplayRun, Subject
 from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.job import JobKind, job_parts
 from tidegate.deploys.rules.speculative_plan import SpeculativePlan
+from tidegate.gates.get_change import ChangeView, get_change
 from tidegate.ports import (
     KnownRepository,
     Ports,
@@ -45,8 +46,6 @@ LISTED_SECONDS = 600.0
 LISTED_ANEW = 60
 #: Concurrent permission checks: GitHub allows 100 concurrent requests of an App in all.
 _AT_ONCE = 8
-#: Deployments of a change that are read to find its repository: some may not be queued yet.
-_SOME = 100
 #: Kinds of deliveries that are requests for deployments.
 REQUEST_EVENTS = frozenset({"manual", "rerun"})
 
@@ -61,6 +60,14 @@ class Access:
     deployment: Deployment | None = None
     layer: SpeculativePlan | None = None
     replay: ReplayRun | None = None
+    change: ChangeView | None = None
+
+    @property
+    def change_read(self) -> ChangeView:
+        """The change that the request is about, as it was when it was authorized. Raise Hidden."""
+        if self.change is None:
+            raise Hidden
+        return self.change
 
     @property
     def job_subject(self) -> Subject:
@@ -135,7 +142,8 @@ class Authorization:
             raise Hidden
         layer = subject if isinstance(subject, SpeculativePlan) else None
         replay = subject if isinstance(subject, ReplayRun) else None
-        return Access(login, permission, repository, deployment, layer, replay)
+        change = subject if isinstance(subject, ChangeView) else None
+        return Access(login, permission, repository, deployment, layer, replay, change)
 
     def shown(self, action: Action, login: str, repository: str, about: Deployment | OperatedCluster | str) -> Decision:
         """Decide whether to offer actions on a deployment, on a cluster, or on the queue of this id.
@@ -244,14 +252,15 @@ class Authorization:
             return False
         return self._ports.people.is_team_member(repository, team, login)
 
-    def _subject(self, about: About, given: Mapping[str, str]) -> tuple[str, Subject | None]:
+    def _subject(self, about: About, given: Mapping[str, str]) -> tuple[str, Subject | ChangeView | None]:
         try:
             if about in {About.REPOSITORY, About.ANY_REPOSITORY, About.ENVIRONMENTS, About.CLUSTER}:
                 return self._repository(_repository_of(given))
             if about is About.REQUEST:
                 return self._request(given["id"])
             if about is About.CHANGE:
-                return self._change(given["id"])
+                change = get_change(self._ports, given["id"])
+                return change.deployments[0].repository, change  # All of its deployments have the same.
             found = self._of_job(given["id"]) if about is About.JOB else self._ports.deployments.get(given["id"])
         except NotFound as error:
             raise Hidden from error
@@ -272,13 +281,6 @@ class Authorization:
     def _repository(self, name: str) -> tuple[str, None]:
         known = self._ports.repository_index.repository(repository_name(name))
         return known.name, None
-
-    def _change(self, identifier: str) -> tuple[str, None]:
-        """Return the repository of a change: that of any of its deployments, as all have the same."""
-        some = [one.deployment for one in self._ports.change_sets.deployments(identifier)[:_SOME]]
-        for one in self._ports.deployments.many(some).values():
-            return one.repository, None
-        raise NotFound("change", identifier)
 
     def _request(self, identifier: str) -> tuple[str, None]:
         delivery = self._ports.deliveries.get(identifier)

@@ -13,7 +13,7 @@ from tidegate.deploys.rules.overview import awaited, is_done, naming, needed, ov
 from tidegate.deploys.rules.reason import MAXIMUM_REASON
 from tidegate.deploys.rules.state import State, is_final
 from tidegate.gates.decide_gate import decide_gate
-from tidegate.gates.get_change import ChangeView, get_change
+from tidegate.gates.get_change import ChangeView
 from tidegate.gates.stop_wave import continue_wave, stop_wave
 from tidegate.ports import Ports
 from tidegate.rules.access import Action
@@ -51,9 +51,9 @@ class ChangePages:
         app.post("/deployments/<id>/gate", **hidden)(lambda **_: self._gate(app))
 
     def _page(self, app: APIGatewayHttpResolver, change: str) -> Response[str]:
-        view = get_change(self._ports, change)
-        stacks, one = overview(view.deployments), naming(view.deployments)
         access = app.context["access"]
+        view = access.change_read
+        stacks, one = overview(view.deployments), naming(view.deployments)
         offered = choices(self._authorization, access, view)
         return self._rendering.show(
             app,

@@ -1,18 +1,24 @@
-"""A repository's summary: how many roots, what runs and waits, and what needs a person."""
+"""Repositories' summaries: how many roots, what runs and waits, and what needs a person."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from tidegate.deploys.queue.get_queue import RootView
-from tidegate.deploys.rules.needs import Need, needs, runs
+from tidegate.deploys.rules.needs import Need, needs
 from tidegate.deploys.rules.state import State
-from tidegate.web.grouping import is_resting
+from tidegate.ports import RepositoryNames
+from tidegate.web.grouping import RESTING
+from tidegate.web.inbox import OpenWork
 
-#: Repositories with more than a name on the page, the newest ones: each costs a read.
-GLANCED = 40
+
+@dataclass(frozen=True, slots=True)
+class Needing:
+    """A root that needs a person, and the deployment for which it does; empty for its lock."""
+
+    root: str
+    deployment: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,25 +28,29 @@ class Glance:
     roots: int
     running: int
     waiting: int
-    needs: Mapping[Need, tuple[RootView, ...]]
+    needs: Mapping[Need, tuple[Needing, ...]]
 
 
-def glance(views: Sequence[RootView], now: datetime) -> Glance:
-    """Return a repository's summary. A root without activity for half a year needs nobody."""
-    active = [view for view in views if not is_resting(view, now)]
-    found = {need: tuple(view for view in active if need in _needs(view)) for need in Need}
-    return Glance(
-        len(views),
-        sum(runs(_running(view)) for view in active),
-        sum(view.head.length for view in active),
-        {need: its for need, its in found.items() if its},
-    )
+def glances(names: Iterable[RepositoryNames], work: OpenWork, now: datetime) -> dict[str, Glance]:
+    """Return the summary of each repository that has roots or open work, by its name.
 
-
-def _needs(view: RootView) -> tuple[Need, ...]:
-    last = view.last.state if view.last else None
-    return needs(_running(view), last, locked=view.head.lock is not None)
-
-
-def _running(view: RootView) -> State | None:
-    return view.running.state if view.running else None
+    What failed half a year ago needs nobody.
+    """
+    failed = [each for each in work.failed if now - (each.changed_at or each.request.at) < RESTING]
+    found: dict[str, dict[Need, list[Needing]]] = {}
+    for one in sorted((*work.needing, *failed), key=lambda one: one.root.name):
+        for need in needs(None if one in failed else one.state, one.state, locked=False):
+            found.setdefault(one.repository, {}).setdefault(need, []).append(Needing(one.root.name, one.id))
+    for each in (each for each in work.locked if each.root):
+        found.setdefault(each.repository, {}).setdefault(Need.LOCKED, []).append(Needing(each.root))
+    roots = {each.repository: len(each.roots) for each in names}
+    queued = [one for one in work.waiting if one.state is State.QUEUED]
+    return {
+        name: Glance(
+            roots.get(name, 0),
+            sum(one.repository == name for one in work.running),
+            sum(one.repository == name for one in queued),
+            {need: tuple(found[name][need]) for need in Need if need in found.get(name, {})},
+        )
+        for name in {*roots, *found, *(one.repository for one in (*work.running, *queued))}
+    }

@@ -66,6 +66,41 @@ class Inbox:
         return not (any(seen_to) or self.recent or self.waiting)
 
 
+@dataclass(frozen=True, slots=True)
+class OpenWork:
+    """What has not ended, the longest requested first, what failed, the newest first, and what is locked."""
+
+    needing: tuple[Deployment, ...] = ()
+    running: tuple[Deployment, ...] = ()
+    waiting: tuple[Deployment, ...] = ()
+    failed: tuple[Deployment, ...] = ()
+    locked: tuple[Attention, ...] = ()
+    has_more: bool = False
+
+
+def get_open_work(ports: Ports, names: Collection[str]) -> OpenWork:
+    """Return what goes on in some repositories, in at most eight reads."""
+    ids = {does: ports.deployments.doing(does, MOST_DEPLOYMENTS) for does in Activity}
+    attention = ports.queues.attention(MOST_ATTENTION)
+    seen = [each for each in attention if each.repository in names]
+    failed = [each.failed.deployment for each in seen if each.failed][:MOST_FAILED]
+    known = ports.deployments.many({*(one for each in ids.values() for one in each), *failed})
+    found = [each for each in known.values() if each.repository in names]
+    open_ = sorted((each for each in found if not is_final(each.state)), key=lambda each: (_since(each), each.id))
+    needing, running, waiting = (
+        tuple(each for each in open_ if activity(each.state) is does)
+        for does in (Activity.NEEDING, Activity.RUNNING, Activity.WAITING)
+    )
+    return OpenWork(
+        needing,
+        running,
+        waiting,
+        _failed(failed, known, {each.queue for each in needing + running}),
+        tuple(each for each in seen if each.locks),
+        len(attention) >= MOST_ATTENTION or any(len(each) >= MOST_DEPLOYMENTS for each in ids.values()),
+    )
+
+
 def get_inbox(
     ports: Ports, repositories: Collection[KnownRepository], decides: Callable[[Deployment], bool], login: str
 ) -> Inbox:
@@ -74,26 +109,18 @@ def get_inbox(
     ``decides`` tells whether they may decide about a deployment, by its root's access control.
     """
     names = {each.name for each in repositories}
-    ids = {does: ports.deployments.doing(does, MOST_DEPLOYMENTS) for does in Activity}
-    attention = ports.queues.attention(MOST_ATTENTION)
-    seen = [each for each in attention if each.repository in names]
-    failed = [each.failed.deployment for each in seen if each.failed][:MOST_FAILED]
-    known = ports.deployments.many({*(one for each in ids.values() for one in each), *failed})
-    found = [each for each in known.values() if each.repository in names]
-    open_ = sorted((each for each in found if not is_final(each.state)), key=lambda each: (_since(each), each.id))
-    needing = _doing(open_, Activity.NEEDING)
-    yours = [each for each in needing if may_decide(each, login) and decides(each)]
-    busy = {each.queue for each in needing + _doing(open_, Activity.RUNNING)}
+    work = get_open_work(ports, names)
+    yours = [each for each in work.needing if may_decide(each, login) and decides(each)]
     return Inbox(
         tuple(yours),
-        tuple(each for each in needing if each not in yours),
-        tuple(_doing(open_, Activity.RUNNING)),
-        _failed(failed, known, busy),
+        tuple(each for each in work.needing if each not in yours),
+        work.running,
+        work.failed,
         _drifted(ports, names),
-        tuple(each for each in seen if each.locks),
+        work.locked,
         _recent(ports, repositories),
-        len(_doing(open_, Activity.WAITING)),
-        len(attention) >= MOST_ATTENTION or any(len(each) >= MOST_DEPLOYMENTS for each in ids.values()),
+        len(work.waiting),
+        work.has_more,
     )
 
 
@@ -119,10 +146,6 @@ def newest(repositories: Iterable[KnownRepository], most: int) -> list[KnownRepo
 
 def _since(deployment: Deployment) -> datetime:
     return deployment.changed_at or deployment.request.at
-
-
-def _doing(deployments: Iterable[Deployment], does: Activity) -> list[Deployment]:
-    return [each for each in deployments if activity(each.state) is does]
 
 
 def _failed(ids: Iterable[str], known: Mapping[str, Deployment], busy: Collection[str]) -> tuple[Deployment, ...]:

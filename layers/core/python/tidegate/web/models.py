@@ -346,6 +346,7 @@ class Roots(Shown):
 
     repository: str
     roots: list[RootModel]
+    next: str | None = Field(default=None, description="`after` of the next page; null: there is none")
     locks: list[LockModel] = Field(default=[], description="Locks of stacks, and of all roots")
     hint: str = Field(default="", description="If a search finds nothing: the stack or tag that no root has")
 

@@ -14,7 +14,7 @@ from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from tidegate.check_runs.get_deployment import PlanText, describe_deployment
 from tidegate.config.rules.drift import DriftFinding, DriftState
 from tidegate.deploys.cancel_deployment import cancel_deployment
-from tidegate.deploys.queue.get_queue import FoundRoots, get_queue, page_of_roots, queue_glances, search_queues
+from tidegate.deploys.queue.get_queue import FoundRoots, get_queue, page_of_roots, search_queues
 from tidegate.deploys.queue.unlock import unlock_queue
 from tidegate.deploys.rules import requirements_gate
 from tidegate.deploys.rules.cancelling import APPLY_WARNING
@@ -36,8 +36,9 @@ from tidegate.roots.rules.root import queue_id, root_name
 from tidegate.rules.errors import NotFound
 from tidegate.rules.permission import Permission
 from tidegate.web.authorization import Access, Authorization
-from tidegate.web.glance import GLANCED, glance
+from tidegate.web.glance import glances
 from tidegate.web.grouping import by_change, is_resting
+from tidegate.web.inbox import get_open_work
 from tidegate.web.live_log import live_log
 from tidegate.web.notices import deployment_notice, lock_notice
 from tidegate.web.offers import offers, unlocking
@@ -85,29 +86,27 @@ class Pages:
 
     def _repositories(self, app: APIGatewayHttpResolver) -> Response[str]:
         found = readable(self._ports.repository_index, self._authorization, app.context["access"].login)
-        newest = sorted(found.repositories, key=lambda known: known.seen_at, reverse=True)[:GLANCED]
-        views, now = queue_glances(self._ports, (known.name for known in newest)), self._ports.clock.now()
+        work = get_open_work(self._ports, {known.name for known in found.repositories})
         return self.show(
             app,
             "repositories.html",
             repositories=found.repositories,
             unchecked=found.unchecked,
-            glances={name: glance(its, now) for name, its in views.items()},
+            glances=glances(self._ports.repository_index.names(), work, self._ports.clock.now()),
+            has_more=work.has_more,
         )
 
     def _repository(self, app: APIGatewayHttpResolver) -> Response[str]:
         repository, fields = _access(app).repository, app.context["fields"]
-        query, problem, found = fields.get("query", "").strip(), "", FoundRoots([])
-        total, following = 0, None
-        if query:
-            try:
-                found = search_queues(self._ports, repository, parse_root_query(query))
-            except InvalidTagQuery as error:
-                problem = str(error)
-        else:
-            page = page_of_roots(self._ports, repository, ROOTS_LISTED, fields.get("after", ""))
-            found, total, following = FoundRoots(list(page.roots), locks=page.locks), page.total, page.next
-        recent = self._ports.repository_index.of_repository(repository, CHANGES_READ)
+        query, after, problem, found = fields.get("query", "").strip(), fields.get("after", ""), "", FoundRoots([])
+        try:
+            if query:
+                found = search_queues(self._ports, repository, parse_root_query(query), after)
+            else:
+                found = page_of_roots(self._ports, repository, ROOTS_LISTED, after)
+        except InvalidTagQuery as error:
+            problem = str(error)
+        recent = HistoryPage(()) if query else self._ports.repository_index.of_repository(repository, CHANGES_READ)
         drifted, now = self._drifted(repository), self._ports.clock.now()
         response = self.show(
             app,
@@ -115,14 +114,12 @@ class Pages:
             notice=lock_notice(fields.get("done", ""), locked=bool(found.locks.locks)),
             repository=repository,
             query=query,
-            hint=found.hint,
+            found=found,
             locks=found.locks.locks,
             may_lock=_access(app).permission >= Permission.WRITE,
             problem=problem,
             roots=found.roots,
-            total=total,
-            after=fields.get("after", ""),
-            following=following,
+            after=after,
             active=root_grid([view for view in found.roots if not is_resting(view, now)], drifted),
             resting=root_grid([view for view in found.roots if is_resting(view, now)], drifted),
             changes=by_change(recent.deployments, is_cut=recent.next is not None)[:CHANGES_LISTED],
@@ -136,8 +133,7 @@ class Pages:
 
     def _drifted(self, repository: str) -> list[DriftFinding]:
         """Return what drift detection last found to have drifted in a repository."""
-        records = self._ports.drifts.many([key for key in self._ports.drifts.listed() if key[0] == repository])
-        return [finding for record in records for finding in record.of(DriftState.DRIFTED)]
+        return [finding for record in self._ports.drifts.of(repository) for finding in record.of(DriftState.DRIFTED)]
 
     def _deployments(self, app: APIGatewayHttpResolver) -> Response[str]:
         repository, fields = _access(app).repository, app.context["fields"]
@@ -173,9 +169,11 @@ class Pages:
 
     def _locked(self, repository: str, shown: Iterable[DeploymentSummary]) -> set[str]:
         """Return the roots whose queue's lock holds back what is shown; nothing is read if nothing waits."""
-        if all(one.state is not State.QUEUED for one in shown):
+        shown = [one for one in shown if one.state is State.QUEUED]
+        if not shown:
             return set()
-        return {head.root_name for head in self._ports.repository_index.roots(repository) if head.lock}
+        heads = self._ports.queues.many({queue_id(repository, one.root.name) for one in shown})
+        return {head.root_name for head in heads.values() if head.lock}
 
     def _queue(self, app: APIGatewayHttpResolver) -> Response[str]:
         access = _access(app)

@@ -28,6 +28,8 @@ _NUMBER = re.compile(r"[0-9]{1,6}")
 _LONGEST_ADDRESS = 2000
 #: Plans that a page of several shows at once: the others are read when somebody opens them.
 MOST_INLINE, INLINE_ROWS = 3, 50
+#: Plans, also of nothing to change, of a page that shows some at once: more have cost it enough reads.
+MOST_PLANS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +84,9 @@ def shown_plan(
 
 
 def inline_plans(ports: Ports, plans: Sequence[Plan]) -> dict[str, PlanView]:
-    """Return what a page shows at once of its plans, by their jobs: none if it has more than a few."""
+    """Return what a page shows at once of its plans, by their jobs: none if it has more than a few, or very many."""
     changed = [each for each in plans if each.changes.any]
-    if len(changed) > MOST_INLINE:
+    if len(changed) > MOST_INLINE or len(plans) > MOST_PLANS:
         return {}
     views = {each.job: shown_plan(ports, each, most=INLINE_ROWS, prefix=f"{each.job}:") for each in changed}
     return {job: view for job, view in views.items() if view is not None}

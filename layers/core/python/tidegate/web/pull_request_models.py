@@ -130,6 +130,7 @@ class PullRequestsList(Shown):
     """Open pull requests, newest first."""
 
     pull_requests: list[PullRequestBrief]
+    next: str | None = Field(default=None, description="`after` of the next page; null: there is none")
     hint: str = Field(default="", description="If a search finds nothing: the stack or tag that none has")
     unchecked: int = Field(description="How many repositories your permission was not checked for yet")
 

@@ -40,6 +40,8 @@ from tidegate.web.shapes import Shapes
 _QUERY = "A tag query (docs/web.md): pull requests that affect a root which matches, such as `stack_name:prod`"
 _Number = Annotated[int, Path(ge=1, le=10**15)]
 _LONGEST_NUMBER = 15
+#: Open pull requests on one page, and characters of where the next one begins.
+PAGE, _LONGEST_PLACE = 50, 400
 _WITHOUT_PLAN = (LayerState.FAILED, LayerState.REFUSED)
 #: Roots without a plan of which the page tells why; nobody reads more, and each has a check of its own.
 _FAILURES = 100
@@ -71,10 +73,11 @@ class PullRequestPages:
         def pulls(
             repository: Annotated[RepositoryName | None, Query()] = None,
             query: Annotated[str, Query(description=_QUERY)] = "",
+            after: Annotated[str, Query(max_length=_LONGEST_PLACE, description="The `next` of the page before")] = "",
         ) -> PullRequestsList:
-            found, unchecked = self._opened(app, query)
+            found, unchecked = self._opened(app, query, after)
             listed = [brief(self._shapes, record) for record in found.records]
-            return PullRequestsList(pull_requests=listed, hint=found.hint, unchecked=unchecked)
+            return PullRequestsList(pull_requests=listed, next=found.next, hint=found.hint, unchecked=unchecked)
 
         @app.get(
             "/api/v1/pulls/<owner>/<name>/<number>",
@@ -85,7 +88,7 @@ class PullRequestPages:
         def pull(owner: OwnerInPath, name: NameInPath, number: _Number) -> PullRequestDetails:
             return details(self._shapes, self._look(app, number))
 
-    def _opened(self, app: APIGatewayHttpResolver, query: str) -> tuple[FoundPullRequests, int]:
+    def _opened(self, app: APIGatewayHttpResolver, query: str, after: str) -> tuple[FoundPullRequests, int]:
         """Return the open ones that match, and how many repositories are not checked yet. Raise InvalidTagQuery."""
         access, ports = app.context["access"], self._ports
         asked, names, unchecked = parse_pull_request_query(query, self._ports.terms), [access.repository], 0
@@ -93,23 +96,24 @@ class PullRequestPages:
             allowed = readable(self._ports.repository_index, self._authorization, access.login)
             names, unchecked = [known.name for known in allowed.repositories], allowed.unchecked
         if query.strip():
-            return search_pull_requests(ports, names, asked), unchecked
-        return FoundPullRequests(list(open_pull_requests(ports, names))), unchecked
+            return search_pull_requests(ports, names, asked, after), unchecked
+        return open_pull_requests(ports, names, PAGE, after), unchecked
 
     def _look(self, app: APIGatewayHttpResolver, number: int) -> PullRequestView:
         return get_pull_request(self._ports, app.context["access"].repository, number)
 
     def _list(self, app: APIGatewayHttpResolver) -> Response[str]:
-        query, problem = app.context["fields"].get("query", "").strip(), ""
+        fields = app.context["fields"]
+        query, after, problem = fields.get("query", "").strip(), fields.get("after", ""), ""
         try:
-            found, unchecked = self._opened(app, query)
+            found, unchecked = self._opened(app, query, after)
         except InvalidTagQuery as error:
             found, unchecked, problem = FoundPullRequests([]), 0, str(error)
         response = self._rendering.show(
             app,
             "pulls.html",
-            pulls=found.records,
-            hint=found.hint,
+            found=found,
+            after=after,
             repository=app.context["access"].repository,
             unchecked=unchecked,
             query=query,

@@ -9,7 +9,7 @@ from itertools import islice
 from urllib.parse import quote, urlencode
 
 from tidegate.deploys.rules.summary import DeploymentSummary, summary_of
-from tidegate.ports import KnownRepository, Ports
+from tidegate.ports import KnownRepository, Ports, RepositoryNames
 from tidegate.pull_requests.rules.record import PullRequestRecord
 from tidegate.web.nested import in_path
 
@@ -46,16 +46,16 @@ def search(ports: Ports, repositories: Collection[KnownRepository], text: str) -
     if not words:
         return ()
     readable = {each.name for each in repositories}
-    recent = _recent(ports, repositories)
+    recent, names = _recent(ports, repositories), ports.repository_index.names()
     found = [
         _listed("Deployments", (_deployment(one) for one in _deployments(ports, readable, recent, text, words))),
-        _listed("Roots", _names(ports, readable, words, "roots")),
+        _listed("Roots", _names(names, readable, words, "roots")),
         _listed(
             ports.terms.pull_requests.capitalize(), (_pull(ports, one) for one in _pulls(ports, readable, text, words))
         ),
         _listed("Commits", _commits(recent, text)),
-        _listed("Stacks", _names(ports, readable, words, "stacks")),
-        _listed("Clusters", _names(ports, readable, words, "clusters")),
+        _listed("Stacks", _names(names, readable, words, "stacks")),
+        _listed("Clusters", _names(names, readable, words, "clusters")),
         _listed("Repositories", (Hit(each, f"/repositories/{each}") for each in sorted(readable) if _has(each, words))),
     ]
     return [each for each in found if each.hits]
@@ -106,9 +106,11 @@ def _commits(recent: Iterable[DeploymentSummary], text: str) -> Iterable[Hit]:
         yield Hit(f"{sha[:12]} {one.request.headline.text}".strip(), where, repository)
 
 
-def _names(ports: Ports, readable: Collection[str], words: Sequence[str], kind: str) -> Iterable[Hit]:
+def _names(
+    names: Iterable[RepositoryNames], readable: Collection[str], words: Sequence[str], kind: str
+) -> Iterable[Hit]:
     """Yield the roots, stacks or clusters that are called so, by repository and name."""
-    for known in ports.repository_index.names():
+    for known in names:
         if known.repository in readable:
             for name in getattr(known, kind):
                 if _has(f"{known.repository} {name}", words) and _has(name, words[-1:]):

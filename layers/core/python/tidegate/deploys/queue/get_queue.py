@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from itertools import accumulate, chain
 
 from tidegate.deploys.rules.deployment import Deployment
-from tidegate.deploys.rules.needs import FAILED
 from tidegate.deploys.rules.query import Searched
 from tidegate.deploys.rules.queue import QueueHead, Waiting
 from tidegate.deploys.rules.repository_locks import RepositoryLocks
@@ -17,6 +16,8 @@ from tidegate.roots.rules.root_query import TagQuery
 
 #: Waiting deployments whose records are read; of further ones only the revision is shown.
 SHOWN_WAITING = 100
+#: Roots that one request searches, and deployments of these that it reads: one read, and seven of deployments.
+SEARCHED, SEARCHED_DEPLOYMENTS = 500, 700
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,21 +69,16 @@ class RootView:
 
 @dataclass(frozen=True, slots=True)
 class FoundRoots:
-    """Roots that match. If none does, ``hint`` names requested stacks and tags that no root has."""
+    """Roots by name, how many were searched, and the last of these if more follow.
+
+    If none matches, ``hint`` names requested stacks and tags that no root has.
+    """
 
     roots: list[RootView]
     hint: str = ""
     locks: RepositoryLocks = field(default_factory=lambda: RepositoryLocks(""))
-
-
-@dataclass(frozen=True, slots=True)
-class RootsPage:
-    """Some roots of a repository, how many there are in all, and the last of these if more follow."""
-
-    roots: tuple[RootView, ...]
-    total: int
-    next: str | None
-    locks: RepositoryLocks
+    searched: int = 0
+    next: str | None = None
 
 
 def get_queue(ports: Ports, queue: str) -> QueueView:
@@ -95,47 +91,38 @@ def get_queue(ports: Ports, queue: str) -> QueueView:
     return QueueView(head, known.get(head.in_flight or ""), line)
 
 
-def get_roots(ports: Ports, repository: str) -> list[RootView]:
-    """Return the roots of a repository by name."""
-    heads = ports.repository_index.roots(repository)
-    known = ports.deployments.many({identifier for head in heads for identifier in _shown(head)})
-    return [_view(head, known) for head in heads]
-
-
-def page_of_roots(ports: Ports, repository: str, limit: int, after: str = "") -> RootsPage:
-    """Return at most ``limit`` roots of a repository by name, those after the root ``after``.
-
-    This reads all heads, but deployments of the page's roots only.
-    """
-    heads = ports.repository_index.roots(repository)
-    rest = [head for head in heads if head.root_name > after]
-    shown = rest[:limit]
-    known = ports.deployments.many({identifier for head in shown for identifier in _shown(head)})
+def page_of_roots(ports: Ports, repository: str, limit: int, after: str = "") -> FoundRoots:
+    """Return at most ``limit`` roots of a repository by name, those after the root ``after``."""
+    page = ports.repository_index.some_roots(repository, limit, after)
     locks = ports.queues.locks(repository)
-    views = tuple(_under(_view(head, known), locks) for head in shown)
-    return RootsPage(views, len(heads), shown[-1].root_name if len(rest) > limit else None, locks)
+    views = [_under(view, locks) for view in _views(ports, page.heads)]
+    return FoundRoots(views, locks=locks, searched=len(views), next=page.next)
 
 
-def search_queues(ports: Ports, repository: str, query: TagQuery) -> FoundRoots:
-    """Return the roots of a repository that match, by name."""
+def search_queues(ports: Ports, repository: str, query: TagQuery, after: str = "") -> FoundRoots:
+    """Return the roots of a repository that match, by name, those after the root ``after``.
+
+    One request searches ``SEARCHED`` roots, or as many as have ``SEARCHED_DEPLOYMENTS`` in flight and in their stacks.
+    """
+    page = ports.repository_index.some_roots(repository, SEARCHED, after)
+    counts = accumulate(len(set(_shown(head))) for head in page.heads)
+    few = [head for head, count in zip(page.heads, counts, strict=True) if count <= SEARCHED_DEPLOYMENTS] or page.heads[
+        :1
+    ]
+    following = few[-1].root_name if len(few) < len(page.heads) else page.next
     known, found = Searched(ROOTS), []
-    for view in get_roots(ports, repository):
+    for view in _views(ports, few):
         known.add(chain(view.stacks, *(each.within for each in view.shown)), view.tags)
         if query.matches(root_tags(view.name, repository, view.stacks, view.shown)):
             found.append(view)
     locks = ports.queues.locks(repository)
-    return FoundRoots([_under(view, locks) for view in found], "" if found else known.missing(query), locks)
+    hint = "" if found else known.missing(query)
+    return FoundRoots([_under(view, locks) for view in found], hint, locks, len(few), following)
 
 
-def queue_glances(ports: Ports, repositories: Iterable[str]) -> dict[str, list[RootView]]:
-    """Return the roots of several repositories by name, with what may need a person.
-
-    The last admitted deployment is given only for roots where it failed and nothing runs. This takes one read for each
-    repository and one for each hundred deployments.
-    """
-    heads = {name: ports.repository_index.roots(name) for name in repositories}
-    known = ports.deployments.many({one for its in heads.values() for head in its for one in _needing(head)})
-    return {name: [_view(head, known) for head in its] for name, its in heads.items()}
+def _views(ports: Ports, heads: Sequence[QueueHead]) -> list[RootView]:
+    known = ports.deployments.many({identifier for head in heads for identifier in _shown(head)})
+    return [_view(head, known) for head in heads]
 
 
 def _view(head: QueueHead, known: Mapping[str, Deployment]) -> RootView:
@@ -159,9 +146,3 @@ def _in_stacks(head: QueueHead) -> list[str]:
 def _shown(head: QueueHead) -> list[str]:
     last = head.attempted.deployment if head.attempted else None
     return [identifier for identifier in (head.in_flight, last, *_in_stacks(head)) if identifier]
-
-
-def _needing(head: QueueHead) -> list[str]:
-    if head.in_flight:
-        return [head.in_flight]
-    return [head.attempted.deployment] if head.attempted and head.attempted.state in FAILED else []

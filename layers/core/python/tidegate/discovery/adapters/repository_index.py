@@ -6,7 +6,7 @@ repository, by the time of the request. The indexes hold only what lists show; n
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -17,7 +17,7 @@ from tidegate.deploys.adapters.deployments import deployment_key
 from tidegate.deploys.adapters.queues import queue_key
 from tidegate.deploys.rules.queue import QueueHead
 from tidegate.deploys.rules.summary import DeploymentSummary
-from tidegate.ports import HistoryPage, KnownRepository, RepositoryNames
+from tidegate.ports import HeadsPage, HistoryPage, KnownRepository, RepositoryNames
 from tidegate.roots.rules.root import queue_id
 from tidegate.rules.errors import Conflict, NotFound
 from tidegate.rules.timestamp import timestamp_text
@@ -76,7 +76,21 @@ class DynamoRepositoryIndex:
             KeyConditionExpression="home = :home",
             ExpressionAttributeValues=to_item({":home": repository}),
         )
-        return [unpack(QueueHead, {**item, "queue": item["pk"].removeprefix(queue_key(""))}) for item in items]
+        return [_head(item) for item in items]
+
+    def some_roots(self, repository: str, limit: int, after: str = "") -> HeadsPage:
+        # A condition must not compare with an empty text, and the shortest name follows on this one.
+        given = {":home": repository, ":after": after or " "}
+        with refusals_of(f"The roots of {repository}"):
+            answer = self._client.query(
+                TableName=self._table.name,
+                IndexName="roots",
+                KeyConditionExpression="home = :home AND root_name > :after",
+                ExpressionAttributeValues=to_item(given),
+                Limit=limit,
+            )
+        heads = tuple(_head(from_item(item)) for item in answer["Items"])
+        return HeadsPage(heads, heads[-1].root_name if heads and "LastEvaluatedKey" in answer else None)
 
     def of_queue(self, queue: str, limit: int, after: str | None = None) -> HistoryPage:
         return self._page("history", "queue", queue, limit, after)
@@ -113,6 +127,10 @@ class DynamoRepositoryIndex:
                 Limit=limit,
                 **how,
             )
+
+
+def _head(item: Mapping[str, Any]) -> QueueHead:
+    return unpack(QueueHead, {**item, "queue": item["pk"].removeprefix(queue_key(""))})
 
 
 def _start(attribute: str, value: str, after: str) -> dict[str, str]:

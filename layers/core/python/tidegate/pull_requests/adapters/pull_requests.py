@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from tidegate.aws.records import pack, to_item, unpack
@@ -12,7 +13,7 @@ from tidegate.aws.table import RECORD, Table, reasons, refusals_of
 from tidegate.deploys.rules.speculative_plan import SpeculativePlan
 from tidegate.pull_requests.rules.record import PullRequestRecord
 from tidegate.rules.errors import CloudUnavailable, Conflict, NotFound
-from tidegate.rules.timestamp import LONG_AGO, timestamp_text
+from tidegate.rules.timestamp import LONG_AGO, timestamp_from, timestamp_text
 
 #: Partition of open pull requests in the index of open work.
 OPEN_PULL_REQUESTS = "pull_request"
@@ -51,13 +52,15 @@ class DynamoPullRequests:
     def opened(self) -> Iterable[tuple[str, int]]:
         return self._listed(OPEN_PULL_REQUESTS)
 
+    def newest(self) -> Sequence[tuple[datetime, str, int]]:
+        items = self._table.open(OPEN_PULL_REQUESTS)
+        return sorted(((timestamp_from(item["open_since"]), *_named(item)) for item in items), reverse=True)
+
     def deploying(self) -> Iterable[tuple[str, int]]:
         return self._listed(MERGED_PULL_REQUESTS)
 
     def _listed(self, place: str) -> Iterable[tuple[str, int]]:
-        for item in self._table.open(place):
-            repository, _, number = item["pk"].removeprefix("pull#").rpartition("#")
-            yield repository, int(number)
+        return (_named(item) for item in self._table.open(place))
 
     def many(self, pull_requests: Collection[tuple[str, int]]) -> Sequence[PullRequestRecord]:
         keys = [(_partition(*key), RECORD) for key in sorted(set(pull_requests))]
@@ -163,6 +166,11 @@ def _at_version(version: int) -> dict[str, Any]:
 
 def _partition(repository: str, number: int) -> str:
     return f"pull#{repository}#{number}"
+
+
+def _named(item: Mapping[str, Any]) -> tuple[str, int]:
+    repository, _, number = item["pk"].removeprefix("pull#").rpartition("#")
+    return repository, int(number)
 
 
 def _layer(layer: str) -> str:
