@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 
 #: Longer lines are no progress, and are ignored.
 _LONGEST = 1000
-_NAME = r"[A-Za-z_][A-Za-z0-9_-]*"
+#: Engines allow letters of any script in names.
+_NAME = r"[^\W\d][\w-]*"
 #: Instance keys are never secret: Terraform refuses sensitive ones.
 _KEY = r"(?:\[(?:[0-9]+|\"(?:[^\"\\]|\\.)*\")\])?"
 #: A resource's address. Engines escape quotes, backslashes and line breaks in keys.

@@ -8,6 +8,7 @@ import pytest
 
 from tests.e2e.deadlines import eventually
 from tests.e2e.modules import gated, thing
+from tests.e2e.pages import run_tidegate
 from tests.e2e.project import ALL_THE_WAY, gate_of, has_ended, title, words
 from tidegate_local.forge.client import ForgeAnswered
 
@@ -30,6 +31,8 @@ def test_of_two_roots_that_a_push_changes_the_approved_one_is_applied_and_the_re
     assert tidegate.audited(rejected["external_id"]) == ["REJECTED"]
     eventually(lambda: tidegate.states(applied["external_id"]) == ALL_THE_WAY)
     eventually(lambda: tidegate.states(rejected["external_id"])[-1] == "Rejected")
+    provider = "terraform.io/builtin/terraform"
+    eventually(lambda: provider in run_tidegate(project, "insights", project.name).stdout, what="the provider's time")
     # The same again changes nothing, and needs nobody.
     again = project.push({"live/app": thing() + "# a comment\n"})
     assert project.ended(again, "live/app")["conclusion"] == "success"

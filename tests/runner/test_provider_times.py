@@ -15,7 +15,7 @@ from tidegate.deploys.rules.provider_time import MOST_PROVIDERS, ProviderTime
 
 AWS = "registry.terraform.io/hashicorp/aws"
 KEYED = r'module.a["x\"]: Creation complete after 9h0m0s [id=\n"].aws_x.y["c: d"]'
-PROVIDERS = {"aws_x.y": AWS, KEYED: AWS, "aws_x.z[0]": AWS, "time_sleep.w": "example.com/acme/time"}
+PROVIDERS = {"aws_x.y": AWS, KEYED: AWS, "aws_x.größe[0]": AWS, "time_sleep.w": "example.com/acme/time"}
 
 
 def gone(seconds: int) -> str:
@@ -53,8 +53,10 @@ def test_a_key_that_looks_like_the_rest_of_a_line_confuses_nothing():
     assert seconds_of(f"{KEYED}: Creation complete after 7s [id=x: Creation complete after 8s]") == {"hashicorp/aws": 7}
 
 
-def test_deposed_objects_count():
-    assert seconds_of("aws_x.z[0] (deposed object 0a1b2c3d): Destruction complete after 1m0s") == {"hashicorp/aws": 60}
+def test_deposed_objects_and_names_in_any_script_count():
+    assert seconds_of("aws_x.größe[0] (deposed object 0a1b2c3d): Destruction complete after 1m0s") == {
+        "hashicorp/aws": 60
+    }
 
 
 @pytest.mark.parametrize(
