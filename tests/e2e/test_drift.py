@@ -103,7 +103,7 @@ def newest(project, root, trigger):
     """Return the newest deployment of a root that something asked for."""
     tidegate = OperatorPorts(project.tidegate.cloud)
     found = tidegate.repository_index.of_queue(f"{project.name}||{root}", 10).deployments
-    return next((one for one in found if one.trigger is trigger), None)
+    return next((one for one in found if one.request.trigger is trigger), None)
 
 
 def test_what_changed_outside_is_found_by_the_schedule_and_shown_until_it_is_gone(project, browser):
