@@ -105,13 +105,13 @@ DRIFT = [
         answers={"Plan": RUNNER, "Record that there is no plan": REFUSED},
     ),
     _drift(
-        "cannot be looked at, and that is kept",
+        "cannot be checked, and that is kept",
         TOLD,
         REFUSED.error,
         answers={"Find the roots to check": REFUSED, **stumbling("drift", "Record an internal error")},
     ),
     _drift(
-        "cannot be looked at, and nobody is told",
+        "cannot be checked, and nobody is told",
         TOLD,
         REFUSED.error,
         answers={"Find the roots to check": REFUSED, "Record an internal error": REFUSED},
