@@ -12,7 +12,9 @@ from tests.api.plans import planned, pull
 from tests.browser.site import CHROMIUM
 from tests.builders import REPOSITORY, any_deployed, any_lock, any_queue, any_root, deployment_in
 from tests.unit.notifications.interactions import USER
+from tidegate.deploys.rules.provider_time import ProviderTime
 from tidegate.deploys.rules.state import State
+from tidegate.insights.count import count_deployment
 from tidegate.notifications.link_slack import link_slack
 
 pytestmark = [
@@ -48,7 +50,8 @@ def violations(page, rules):
 
 @pytest.fixture
 def check(site, visit):
-    """Check pages; only colours depend on the scheme."""
+    """Check pages of an installation with an app in Slack; only colours depend on the scheme."""
+    site.wires.slack_apps.secrets = {"slack": "signing secret"}
 
     def checked(paths):
         page, found = visit("/"), {}
@@ -66,6 +69,8 @@ def test_pages_with_something_on_them_have_no_violation(site, check):
     names = prepare(site.wires)
     head, _ = site.wires.queues.read(any_queue())
     site.wires.queues.commit(head, replace(head, lock=any_lock(by="operator"), deployed=any_deployed(9)))
+    applied = deployment_in(State.APPLIED, 8, providers=(ProviderTime("hashicorp/aws", 3, 120, 86),))
+    count_deployment(site.wires.ports, site.wires.deployed(applied))
     check([path.format(**names) for path in PAGES])
 
 
