@@ -119,7 +119,7 @@ class ApiClient:
 
     def drift(self, repository: str | None) -> DriftList:
         """Return results of drift schedules: of a repository, or of all that we may read."""
-        return cast("DriftList", self._get("/drift", {"repository": repository} if repository else None))
+        return cast("DriftList", self._whole("/drift", "schedules", repository=repository or ""))
 
     def notifications(self, repository: str) -> NotificationList:
         """Return the newest notifications of a repository."""

@@ -37,6 +37,13 @@ def test_an_unknown_job_is_not_found(stores):
     assert stores.jobs.runner("unknown") is None
 
 
+def test_of_many_ids_those_that_jobs_have_are_told(stores, job):
+    stores.jobs.close("closed before it was created")
+    asked = [job.id, "closed before it was created", *(f"unknown-{number}" for number in range(120))]
+    assert stores.jobs.existing(asked) == {job.id}
+    assert stores.jobs.existing([]) == set()
+
+
 def test_creating_the_same_job_again_changes_nothing(stores, job):
     stores.jobs.hand_over(job.id, "token", "clone")
     stores.jobs.create(job)

@@ -273,6 +273,10 @@ class MemoryJobs:
         with self._lock:
             return self._get(job)[1]
 
+    def existing(self, jobs: Collection[str]) -> set[str]:
+        with self._lock:
+            return {job for job in jobs if job in self._records and self._records[job].job is not None}
+
     def hand_over(self, job: str, token: str, clone_token: str, identity: Issued = NOTHING) -> bool:
         with self._lock:
             record, _ = self._get(job)

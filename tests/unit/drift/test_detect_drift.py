@@ -163,9 +163,13 @@ def test_schedules_are_looked_at_by_repository_those_that_need_people_first(scen
         replace(scenario.record(), entry=replace(scenario.record().entry, name="a"), findings=(), version=0)
     )
     other = scenario.drifts.save(replace(quiet, repository="acme/other", version=0))
-    found = get_drift(scenario.ports, {REPOSITORY, "acme/other"})
-    assert [each.record for each in found] == [scenario.record(), quiet, other]
-    assert [each.record for each in get_drift(scenario.ports, {"acme/other"})] == [other]
+    both = {REPOSITORY, "acme/other"}
+    assert [each.record for each in get_drift(scenario.ports, both).views] == [scenario.record(), quiet, other]
+    assert [each.record for each in get_drift(scenario.ports, {"acme/other"}).views] == [other]
+    first = get_drift(scenario.ports, both, 2)
+    second = get_drift(scenario.ports, both, 2, first.next)
+    assert ([each.record for each in second.views], second.next) == ([other], None)
+    assert get_drift(scenario.ports, set()).views == []
 
 
 def test_what_became_of_deployments_that_undo_drift_is_told(scenario):
@@ -174,14 +178,14 @@ def test_what_became_of_deployments_that_undo_drift_is_told(scenario):
         scenario.deployments.add(each)
     findings = [any_drift_finding(name, deployment=name) for name in (done.id, waiting.id, "gone", "")]
     scenario.drifts.save(replace(scenario.record(), findings=tuple(findings)))
-    (view,) = get_drift(scenario.ports, {REPOSITORY})
+    (view,) = get_drift(scenario.ports, {REPOSITORY}).views
     assert [view.undoing(each) for each in findings] == [Undoing.UNDONE, Undoing.ASKED, Undoing.ABSENT, None]
 
 
 def test_of_very_many_deployments_not_all_are_read(scenario):
     findings = [any_drift_finding(f"r{number}", deployment=f"d{number}") for number in range(101)]
     scenario.drifts.save(replace(scenario.record(), findings=tuple(findings)))
-    (view,) = get_drift(scenario.ports, {REPOSITORY})
+    (view,) = get_drift(scenario.ports, {REPOSITORY}).views
     assert view.undoing(findings[0]) is Undoing.ABSENT
     assert view.undoing(findings[100]) is Undoing.ASKED
 

@@ -11,7 +11,7 @@ from tests.fakes.ports import memory_ports
 from tidegate.changes.rules.waits import Waits
 from tidegate.deploys.rules.state import State
 from tidegate.deploys.rules.summary import summary_of
-from tidegate.gates.get_change import SHOWN_MEMBERS, awaited_by, get_change, replaced_by, replacement_of
+from tidegate.gates.get_change import READ_AWAITED, SHOWN_MEMBERS, awaited_by, get_change, replaced_by, replacement_of
 from tidegate.ports import Enrolled
 from tidegate.rules.errors import NotFound
 
@@ -79,6 +79,13 @@ def test_a_deployment_waits_for_those_of_the_stacks_before_it(ports):
     )
     assert [one.deployment for one in awaited_by(ports, prod)] == [dev]
     assert awaited_by(ports, dev) == ()
+
+
+def test_of_very_many_that_a_deployment_waits_for_not_all_are_read(ports):
+    made = [member("dev", number, root=any_root(name=f"r{number:03}")) for number in range(READ_AWAITED + 5)]
+    last = member("prod", 1000, State.GATED, waits=Waits(plan_after=("dev",)))
+    change(ports, *made, last)
+    assert len(awaited_by(ports, last)) == READ_AWAITED
 
 
 def test_a_deployment_waits_for_roots_of_its_own_stack(ports):

@@ -11,6 +11,7 @@ from tests.instants import utc
 from tidegate.deploys.rules.speculative_plan import LayerState
 from tidegate.pull_requests.get_pull_request import (
     SEARCHED_ROOTS,
+    SHOWN_LAYERS,
     get_pull_request,
     open_pull_requests,
     search_pull_requests,
@@ -94,6 +95,15 @@ def test_layers_are_shown_in_the_order_of_a_merge_without_those_that_are_gone(po
     saved = ports.pull_requests.save(any_pull_request_record(layers=(first.id, gone.id, second.id)))
     view = get_pull_request(ports, "acme/infra", 5)
     assert (view.record.spec, view.layers) == (saved.spec, (first, second))
+
+
+def test_of_very_many_layers_the_first_are_shown_with_the_conditions_that_are_stored(ports):
+    layers = [any_layer(f"root-{number:04}", state=LayerState.PLANNED) for number in range(SHOWN_LAYERS + 3)]
+    ports.speculative_plans.create(layers)
+    record = any_pull_request_record(layers=tuple(each.id for each in layers), discovered=any_pull_request().revision)
+    saved = ports.pull_requests.save(judged(record, [], NOW))
+    view = get_pull_request(ports, "acme/infra", 5)
+    assert (view.layers, view.left_out, view.record) == (tuple(layers[:SHOWN_LAYERS]), 3, saved)
 
 
 def test_conditions_are_those_of_the_layers_now_since_the_last_of_them_changed(ports):

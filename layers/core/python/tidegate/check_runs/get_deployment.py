@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 
 from tidegate.deploys.rules.deployment import Deployment
@@ -19,7 +18,7 @@ from tidegate.rules.errors import NotFound
 
 #: Bytes of a plan on a page: the job's log has the whole.
 SHOWN_PLAN = 400_000
-#: Jobs of tasks that are looked for where nothing counts them: each costs a read.
+#: Jobs of tasks that are looked for where nothing counts them, in one read.
 _SOUGHT_TASKS = 30
 
 
@@ -79,15 +78,10 @@ def _tasks(ports: Ports, deployment: Deployment) -> Iterator[str]:
         yield from (each.apply for each in run.phases if each.apply)
         yield from (job_id(deployment.id, JobKind.TASK, number) for number in range(1, run.jobs + 1))
         return
-    with suppress(NotFound):
-        module = module_job_id(deployment.id)
-        ports.jobs.get(module)
-        yield module
-    with suppress(NotFound):
-        for number in range(1, _SOUGHT_TASKS + 1):
-            job = job_id(deployment.id, JobKind.TASK, number)
-            ports.jobs.get(job)
-            yield job
+    module = module_job_id(deployment.id)
+    tasks = [job_id(deployment.id, JobKind.TASK, number) for number in range(1, _SOUGHT_TASKS + 1)]
+    found = ports.jobs.existing([module, *tasks])
+    yield from (job for job in (module, *tasks) if job in found)
 
 
 def _plans(ports: Ports, deployment: Deployment) -> Iterator[str]:
@@ -98,10 +92,8 @@ def _plans(ports: Ports, deployment: Deployment) -> Iterator[str]:
         yield from ids[: attempt - 1]
         yield deployment.planned.plan.job
     elif deployment.state is not State.QUEUED:
-        with suppress(NotFound):
-            for job in ids:
-                ports.jobs.get(job)
-                yield job
+        found = ports.jobs.existing(ids)
+        yield from (job for job in ids if job in found)
 
 
 def _plan(ports: Ports, deployment: Deployment) -> PlanText | None:

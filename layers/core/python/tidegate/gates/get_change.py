@@ -15,6 +15,8 @@ from tidegate.rules.errors import NotFound
 
 #: Members that are read, and of those that a newer revision replaced what replaced them: eleven reads.
 SHOWN_MEMBERS, SHOWN_REPLACEMENTS = 1000, 100
+#: Members that are read to find those that one waits for: four reads.
+READ_AWAITED = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +73,14 @@ def replaced_by(ports: Ports, listed: Iterable[DeploymentSummary]) -> dict[str, 
 
 
 def awaited_by(ports: Ports, deployment: Deployment) -> tuple[DependencyMember, ...]:
-    """Return the pending dependencies of a deployment in its change."""
+    """Return the pending dependencies of a deployment in its change, as far as they are read."""
     waits = deployment.change.waits
     stacks = {*waits.plan_after, *waits.apply_after, *((deployment.stack,) if waits.roots else ())}
     if not deployment.change.id or not stacks or is_final(deployment.state):
         return ()
     enrolled = ports.change_sets.deployments(deployment.change.id)
-    return awaited(deployment, _records(ports, (one for one in enrolled if one.stack in stacks)))
+    members = [one for one in enrolled if one.stack in stacks][:READ_AWAITED]
+    return awaited(deployment, _records(ports, members))
 
 
 def _waves(ports: Ports, change: str, members: Iterable[Deployment]) -> dict[str, WaveView]:

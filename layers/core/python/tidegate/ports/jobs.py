@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -27,6 +27,9 @@ class Jobs(Protocol):
 
     def get(self, job: str) -> Job:
         """Return the job. Raise NotFound."""
+
+    def existing(self, jobs: Collection[str]) -> set[str]:
+        """Return those of the ids that jobs have."""
 
     def hand_over(self, job: str, token: str, clone_token: str, identity: Issued = NOTHING) -> bool:
         """Store the tokens for the runner. Return False if a runner has taken the job, or it is closed."""

@@ -18,6 +18,8 @@ from tidegate.rules.timestamp import LONG_AGO, timestamp_text
 
 #: Pull requests that one request searches, and roots that these affect: ten reads of DynamoDB.
 SEARCHED, SEARCHED_ROOTS = 100, 900
+#: Roots of one pull request that are shown: nine reads.
+SHOWN_LAYERS = 900
 #: When one was opened, its repository and its number.
 _Key = tuple[datetime, str, int]
 
@@ -26,11 +28,13 @@ _Key = tuple[datetime, str, int]
 class PullRequestView:
     """A pull request with its existing layers, in the order in which a merge would deploy them.
 
-    An open one has conditions by its current layers; layers that wait for a slot name what they wait behind.
+    An open one has conditions by its current layers, if all are read; layers that wait for a slot name what they wait
+    behind. ``left_out`` layers are not read, the last ones.
     """
 
     record: PullRequestRecord
     layers: tuple[SpeculativePlan, ...]
+    left_out: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +110,12 @@ def _records(ports: Ports, keys: Sequence[_Key]) -> list[PullRequestRecord]:
 def get_pull_request(ports: Ports, repository: str, number: int) -> PullRequestView:
     """Return a pull request as it is now, also for some time after it closed. Raise NotFound."""
     record = ports.pull_requests.get(repository, number)
-    known = {layer.id: layer for layer in ports.speculative_plans.many(record.layers)}
-    layers = tuple(known[each] for each in record.layers if each in known)
+    wanted = record.layers[:SHOWN_LAYERS]
+    known = {layer.id: layer for layer in ports.speculative_plans.many(wanted)}
+    layers, left_out = tuple(known[each] for each in wanted if each in known), len(record.layers) - len(wanted)
     if not record.is_open:
-        return PullRequestView(record, layers)
+        return PullRequestView(record, layers, left_out)
     at = max((layer.changed_at for layer in layers if layer.changed_at), default=record.opened_at or LONG_AGO)
     waiting = get_waiting_plans(ports, repository, layers)
     shown = tuple(replace(each, reason=waiting.reasons.get(each.id, each.reason)) for each in layers)
-    return PullRequestView(judged(record, layers, at), shown)
+    return PullRequestView(record if left_out else judged(record, layers, at), shown, left_out)

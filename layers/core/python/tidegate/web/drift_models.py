@@ -57,6 +57,7 @@ class DriftList(Shown):
     """Schedules by repository; in each those first that need people."""
 
     schedules: list[DriftScheduleModel]
+    next: str | None = Field(default=None, description="`after` of the next page; null: there is none")
     unchecked: int = Field(description="How many repositories your permission was not checked for yet")
 
 

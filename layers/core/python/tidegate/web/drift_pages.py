@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Annotated, Any
 
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
@@ -13,7 +13,7 @@ from aws_lambda_powertools.event_handler.openapi.params import Body, Query
 
 from tidegate.config.rules.drift import DriftRecord
 from tidegate.drift.detect_drift_now import start_drift
-from tidegate.drift.get_drift import DriftView, get_drift
+from tidegate.drift.get_drift import DriftPage, get_drift
 from tidegate.ports import Ports
 from tidegate.rules.decision import Decision
 from tidegate.rules.errors import NotFound
@@ -27,6 +27,9 @@ from tidegate.web.refusals import UnknownSchedule, ensure_done
 from tidegate.web.rendering import Rendering, address, see_other
 from tidegate.web.request_models import RepositoryName, ScheduleName
 from tidegate.web.shapes import Shapes
+
+#: Characters of where a page begins.
+_LONGEST_PLACE = 400
 
 
 class DriftPages:
@@ -48,9 +51,13 @@ class DriftPages:
             tags=["drift"],
             responses=described(200, "Schedules", DriftList, 404),
         )
-        def drift(repository: Annotated[RepositoryName | None, Query()] = None) -> DriftList:
-            found, unchecked = self._found(app)
-            return DriftList(schedules=[drift_schedule(self._shapes, each) for each in found], unchecked=unchecked)
+        def drift(
+            repository: Annotated[RepositoryName | None, Query()] = None,
+            after: Annotated[str, Query(max_length=_LONGEST_PLACE, description="The `next` of the page before")] = "",
+        ) -> DriftList:
+            found, unchecked = self._found(app, after)
+            schedules = [drift_schedule(self._shapes, each) for each in found.views]
+            return DriftList(schedules=schedules, next=found.next, unchecked=unchecked)
 
         @app.post(
             "/api/v1/drift/look",
@@ -74,24 +81,27 @@ class DriftPages:
         try:
             return start_drift(self._ports, repository, schedule, str(uuid.uuid4()))
         except NotFound as error:
-            known = [view.record.entry.name for view in get_drift(self._ports, [repository])]
+            known = [view.record.entry.name for view in get_drift(self._ports, [repository]).views]
             raise UnknownSchedule(schedule, known) from error
 
-    def _found(self, app: APIGatewayHttpResolver) -> tuple[Sequence[DriftView], int]:
+    def _found(self, app: APIGatewayHttpResolver, after: str) -> tuple[DriftPage, int]:
         """Return the schedules that are asked for, and how many repositories are not checked yet."""
         access = app.context["access"]
         if access.repository:
-            return get_drift(self._ports, [access.repository]), 0
+            return get_drift(self._ports, [access.repository], after=after), 0
         allowed = readable(self._ports.repository_index, self._authorization, access.login)
-        return get_drift(self._ports, [known.name for known in allowed.repositories]), allowed.unchecked
+        return get_drift(self._ports, [known.name for known in allowed.repositories], after=after), allowed.unchecked
 
     def _page(self, app: APIGatewayHttpResolver) -> Response[str]:
-        found, unchecked = self._found(app)
+        after = app.context["fields"].get("after", "")
+        found, unchecked = self._found(app, after)
         return self._rendering.show(
             app,
             "drift.html",
-            notice=drift_notice(found, app.context["fields"].get("done", "")),
-            schedules=found,
+            notice=drift_notice(found.views, app.context["fields"].get("done", "")),
+            schedules=found.views,
+            after=after,
+            following=found.next,
             repository=app.context["access"].repository,
             unchecked=unchecked,
             issue_url=self._shapes.issue_url,

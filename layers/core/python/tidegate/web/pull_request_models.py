@@ -122,6 +122,7 @@ class PullRequestDetails(PullRequestBrief):
     base_revision: str = Field(description="The base branch's commit that it is planned on")
     conditions: list[ConditionModel]
     layers: list[LayerModel] = Field(description="In the order in which a merge deploys them")
+    left_out: int = Field(default=0, description="How many roots are left out of the list, the last ones")
     policy_sets: list[PolicySetModel] = Field(description="Policy sets that fail, or whose rules it changes")
     rule_changes: list[str] = Field(description="Its changes to what runs programs or grants permissions")
 
@@ -159,6 +160,7 @@ def details(shapes: Shapes, view: PullRequestView) -> PullRequestDetails:
             "base_revision": record.spec.base_sha,
             "conditions": conditions,
             "layers": [_layer(shapes, each) for each in view.layers],
+            "left_out": view.left_out,
             "policy_sets": refusing_sets(view),
             "rule_changes": list(record.rule_changes.changes),
         }

@@ -138,6 +138,7 @@ class PullRequestPages:
             one=view.record,
             spec=spec,
             layers=view.layers,
+            left_out=view.left_out,
             became=became,
             done=sum(layer.is_done for layer in view.layers),
             tally=tally(view.layers),

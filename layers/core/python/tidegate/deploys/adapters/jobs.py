@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -52,6 +52,11 @@ class DynamoJobs:
 
     def get(self, job: str) -> Job:
         return _job(job, self._item(job))
+
+    def existing(self, jobs: Collection[str]) -> set[str]:
+        found = self._table.get_many("Jobs", [(job_key(job), RECORD) for job in sorted(set(jobs))])
+        keys = {item["pk"] for item in found if "specification" in item}
+        return {job for job in jobs if job_key(job) in keys}
 
     def hand_over(self, job: str, token: str, clone_token: str, identity: Issued = NOTHING) -> bool:
         values = {":token": token, ":clone_token": clone_token, ":identity": to_text(identity)}
