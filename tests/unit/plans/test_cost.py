@@ -127,6 +127,7 @@ def test_what_is_not_the_output_states_no_cost(content, why):
         (project(metadata={"errors": ["bad"]}), "error is not an object"),
         ({"summary": {"totalUnsupportedResources": -1}}, "not a count"),
         ({"summary": {"totalUnsupportedResources": True}}, "not a count"),
+        ({"summary": {"totalUnsupportedResources": 10**40}}, "not a count"),
         ({"summary": ["x"]}, "summary is not an object"),
     ],
 )
@@ -138,6 +139,18 @@ def test_an_output_with_anything_unexpected_states_no_cost(fields, why):
 
 def test_a_long_reason_is_shortened():
     assert len(unknown_cost("x" * 1000).problem) == 300
+
+
+HALF = "\ud83d"  # Half of a character: no text in UTF-8 has it, and neither the table nor a page takes it.
+
+
+@pytest.mark.parametrize(
+    "document",
+    [output({"name": HALF, "monthlyCost": 1}), output(**project(metadata={"errors": [{"message": HALF}]}))],
+)
+def test_halves_of_characters_are_not_kept(document):
+    read = cost_of(document)
+    assert "?" in (read.problem or read.resources[0].address)
 
 
 JSON = st.recursive(

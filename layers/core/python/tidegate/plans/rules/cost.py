@@ -44,7 +44,8 @@ def unknown_cost(problem: str) -> PlanCost:
 
 
 def shortened(text: str, longest: int) -> str:
-    """Return a text of at most ``longest`` characters."""
+    """Return a text of at most ``longest`` characters. Halves of characters, which nobody can store, become ``?``."""
+    text = text.encode(errors="replace").decode()
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 

@@ -88,7 +88,7 @@ def _refuse_failed(project: Mapping[str, Any]) -> None:
 
 def _unsupported(document: Mapping[str, Any]) -> int:
     count = _mapping(document.get("summary") or {}, "summary").get("totalUnsupportedResources") or 0
-    if not isinstance(count, int) or isinstance(count, bool) or count < 0:
+    if not isinstance(count, int) or isinstance(count, bool) or not 0 <= count <= LARGEST:
         raise _Refused("totalUnsupportedResources is not a count")
     return count
 
