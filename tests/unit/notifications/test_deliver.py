@@ -151,6 +151,26 @@ def test_the_next_attempt_is_queued_before_the_failure_is_recorded():
     assert [attempt for _, _, attempt, _ in told.queue.sent] == [2]
 
 
+def test_an_attempt_that_overtakes_the_record_of_the_one_before_it_is_made_all_the_same():
+    told = Told("hooks")
+    told.receivers.failing = {"hooks": 0}
+    told.put(WAITING)
+    save = told.notifications.save
+
+    def records_slowly(delivery):
+        if delivery.attempts == 1 and told.queue.sent:
+            told.clock.advance(1)
+            told.deliver()
+        return save(delivery)
+
+    told.notifications.save = records_slowly
+    told.deliver()
+    told.receivers.failing = {}
+    told.clock.advance(60)
+    told.deliver()
+    assert (the(told).state, len(told.bodies)) == (DeliveryState.DELIVERED, 1)
+
+
 def test_a_long_error_is_shortened():
     told = Told("hooks")
     told.put(WAITING)

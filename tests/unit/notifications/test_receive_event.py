@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.builders import NOW, REPOSITORY, any_root, deployment_in, sha
 from tests.unit.notifications.told import Told
@@ -12,7 +15,16 @@ from tidegate.deploys.rules.state import State
 from tidegate.messages.queues import DriftFound, QueueLocked, ReviewExpiresSoon
 from tidegate.notifications.keep_subscriptions import keep_subscriptions
 from tidegate.notifications.receive_event import receive_drift, receive_expiring, receive_lock
-from tidegate.notifications.rules.delivery import MESSAGES_SECONDS, MOST_MESSAGES, MOST_NOTICES, DeliveryState
+from tidegate.notifications.rules.delivery import (
+    MESSAGES_SECONDS,
+    MOST_MESSAGES,
+    MOST_NOTICES,
+    DeliveryState,
+    rest_of_flood,
+    rest_of_window,
+    window,
+)
+from tidegate.notifications.rules.notice import notice_of
 from tidegate.notifications.rules.subscription import NotificationKind, Subscription, Subscriptions
 from tidegate.ports import KnownRepository
 from tidegate.rules.timestamp import timestamp_text
@@ -73,13 +85,25 @@ def test_many_events_of_one_change_become_two_messages_to_people_and_one_each_to
     for root in ("network", "database", "cluster", "app"):
         told.put(waiting(1, root))
     pauses = told.deliver()
-    assert sorted(pauses) == [0, 0, 0, 0, 0, 60]
+    assert sorted(set(pauses)) == [0, 60]
     bodies = told.bodies
     assert len([name for name, _ in bodies if name == "hooks"]) == 4
     first, rest = (body for name, body in bodies if name == "deploys")
     assert "network" in first
     assert "3 notifications" in rest
     assert all(root in rest for root in ("database", "cluster", "app"))
+
+
+@given(st.integers(0, 2_000_000), st.sampled_from([1, 60, 899, 900]))
+def test_a_digest_is_sent_once_its_window_is_over_and_the_queue_takes_no_longer_delay(milliseconds, digest):
+    notice, now = notice_of(waiting(), NotificationKind.REVIEW_WAITS, NOW), NOW + timedelta(milliseconds=milliseconds)
+    subscription = Subscription(("deploys",), (NotificationKind.REVIEW_WAITS,), digest=digest)
+    for placed, length in (
+        (rest_of_window(notice, subscription, now), digest),
+        (rest_of_flood(notice, subscription, now), MESSAGES_SECONDS),
+    ):
+        assert 1 <= placed.seconds <= 900
+        assert now + timedelta(seconds=placed.seconds) >= window(now, length) + timedelta(seconds=length)
 
 
 def test_changes_do_not_share_messages():
@@ -96,6 +120,16 @@ def test_a_digest_shows_a_limited_number_and_counts_the_others():
     told.deliver()
     assert f"{MOST_NOTICES + 3} notifications" in told.bodies[1][1]
     assert "3 more are not shown." in told.bodies[1][1]
+
+
+def test_an_unknown_outcome_is_shown_however_much_else_there_is():
+    told = Told("deploys")
+    for number in range(MOST_NOTICES + 4):
+        told.put(waiting(1, f"root-{number}"))
+    told.put(replace(waiting(1, "lost"), state=State.OUTCOME_UNKNOWN))
+    told.deliver()
+    assert "Outcome unknown: lost" in told.bodies[1][1]
+    assert "4 more are not shown." in told.bodies[1][1]
 
 
 @pytest.mark.parametrize("digest", [0, 60])

@@ -6,7 +6,7 @@ from dataclasses import replace
 from urllib.parse import quote, urlencode
 
 from tidegate.messages.queues import DeliverNotification
-from tidegate.notifications.rules.delivery import DeliveryState, NotificationDelivery, pause_after
+from tidegate.notifications.rules.delivery import LONGEST_ATTEMPT, DeliveryState, NotificationDelivery, pause_after
 from tidegate.notifications.rules.destination import Destination, DestinationKind, may_use
 from tidegate.notifications.rules.notice import Notice
 from tidegate.notifications.rules.outgoing import NotDelivered, Outgoing
@@ -27,10 +27,10 @@ _JSON, _TEXT = "application/json; charset=utf-8", "text/plain; charset=utf-8"
 
 
 def deliver(ports: Ports, message: DeliverNotification) -> str:
-    """Try a delivery. Return what became of it. A message of an attempt that is under way or recorded does nothing."""
+    """Try a delivery. Return what became of it. A message of an attempt that is recorded does nothing."""
     delivery = deciding_again(lambda: _begun(ports, message))
     if delivery is None:
-        return "There is nothing to deliver."
+        return "There is nothing to deliver now."
     destination = ports.destinations.get(delivery.destination)
     if destination is None:
         return _refused(ports, delivery, "The installation does not declare this destination.")
@@ -45,9 +45,16 @@ def deliver(ports: Ports, message: DeliverNotification) -> str:
 
 
 def _begun(ports: Ports, message: DeliverNotification) -> NotificationDelivery | None:
-    """Return the delivery, which this attempt alone sends now, and to which nothing is added any more."""
+    """Return the delivery, which this attempt alone sends now, and to which nothing is added any more.
+
+    While another attempt is under way, this one comes again later: that one may fail, and be recorded only now.
+    """
     delivery = ports.notifications.delivery(message.repository, message.delivery)
-    if delivery is None or not delivery.awaits(message.attempt, ports.clock.now()):
+    if delivery is None or not delivery.awaits(message.attempt):
+        return None
+    if delivery.is_under_way(ports.clock.now()):
+        pause = int(LONGEST_ATTEMPT.total_seconds())
+        ports.notification_queue.deliver(delivery.repository, delivery.id, message.attempt, pause)
         return None
     return ports.notifications.save(delivery.begun(ports.clock.now()))
 

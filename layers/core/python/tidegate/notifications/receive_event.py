@@ -171,10 +171,9 @@ def _keep(ports: Ports, notice: Notice, placed: Placed) -> bool:
         if known.state is not DeliveryState.COLLECTING:
             return False
         ports.notifications.save(known.joined(notice))
-        return True
     elif known.is_done:
         return True
-    # Also for a known one: its function may have died before it queued it.
+    # Also for a known one: the function that began it may have died before it queued it.
     attempt = known.attempts + 1 if known else 1
     ports.notification_queue.deliver(notice.repository, placed.delivery.id, attempt, placed.seconds)
     return True

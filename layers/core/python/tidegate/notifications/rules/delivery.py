@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
 from tidegate.notifications.rules.notice import Notice
-from tidegate.notifications.rules.subscription import Subscription
+from tidegate.notifications.rules.subscription import MOST_URGENT_FIRST, Subscription
 from tidegate.rules.timestamp import timestamp_text
 
 #: Seconds before the second attempt, doubled at each further one, up to the longest: SQS delays no message by more.
@@ -64,15 +64,20 @@ class NotificationDelivery:
         return any(each.id == notice.id for each in self.notices)
 
     def joined(self, notice: Notice) -> NotificationDelivery:
-        """Return the delivery with a further notice. Beyond ``MOST_NOTICES``, it is only counted."""
-        if len(self.notices) >= MOST_NOTICES:
-            return replace(self, more=self.more + 1)
-        return replace(self, notices=(*self.notices, notice))
+        """Return the delivery with a further notice. Beyond ``MOST_NOTICES``, the least urgent is only counted."""
+        notices = (*self.notices, notice)
+        if len(notices) <= MOST_NOTICES:
+            return replace(self, notices=notices)
+        out = max(range(len(notices)), key=lambda at: (MOST_URGENT_FIRST.index(notices[at].kind), at))
+        return replace(self, notices=(*notices[:out], *notices[out + 1 :]), more=self.more + 1)
 
-    def awaits(self, attempt: int, now: datetime) -> bool:
-        """Tell whether an attempt (from 1) may begin: it is not recorded, and none is under way."""
-        is_under_way = self.begun_at is not None and now - self.begun_at < LONGEST_ATTEMPT
-        return not self.is_done and self.attempts < attempt and not is_under_way
+    def awaits(self, attempt: int) -> bool:
+        """Tell whether an attempt (from 1) is still to be made: it is not recorded."""
+        return not self.is_done and self.attempts < attempt
+
+    def is_under_way(self, now: datetime) -> bool:
+        """Tell whether an attempt began that may not have ended."""
+        return self.begun_at is not None and now - self.begun_at < LONGEST_ATTEMPT
 
     def begun(self, at: datetime) -> NotificationDelivery:
         return replace(self, state=DeliveryState.SENDING, begun_at=at)
@@ -135,7 +140,8 @@ def window(now: datetime, length: int) -> datetime:
 def _collecting(notice: Notice, subscription: Subscription, now: datetime, length: int, what: str) -> Placed:
     start = window(now, length)
     delivery = _delivery(notice, subscription, DeliveryState.COLLECTING, start, what)
-    return Placed(delivery, max(1, int((start + timedelta(seconds=length) - now).total_seconds()) + 1))
+    left = int((start + timedelta(seconds=length) - now).total_seconds()) + 1
+    return Placed(delivery, max(1, min(left, LONGEST_PAUSE)))
 
 
 def _delivery(

@@ -25,6 +25,18 @@ class NotificationKind(StrEnum):
     DRIFT = "drift"
 
 
+#: Which ones a message that has no room for all shows first.
+MOST_URGENT_FIRST = (
+    NotificationKind.OUTCOME_UNKNOWN,
+    NotificationKind.LOCKED,
+    NotificationKind.REVIEW_EXPIRES_SOON,
+    NotificationKind.FAILED,
+    NotificationKind.DRIFT,
+    NotificationKind.REVIEW_WAITS,
+    NotificationKind.APPLIED,
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Subscription:
     """Tells ``destinations`` of the kinds in ``events``, for roots that match a tag ``query``.
