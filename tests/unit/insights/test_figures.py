@@ -24,6 +24,16 @@ def test_a_share_is_a_percentage():
     assert percent(4 / 45) == "9 %"
 
 
-@pytest.mark.parametrize(("name", "shown"), [("prod", "prod"), ("=1+2", "'=1+2"), ("@x", "'@x"), ("", "")])
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("prod", "prod"),
+        ("=1+2", "'=1+2"),
+        ("@x", "'@x"),
+        ("\t=1", "'\t=1"),
+        ("\N{FULLWIDTH EQUALS SIGN}1", "'\N{FULLWIDTH EQUALS SIGN}1"),
+        ("", ""),
+    ],
+)
 def test_no_name_is_a_formula(name, shown):
     assert cell(name) == shown

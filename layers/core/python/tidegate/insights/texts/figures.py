@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 _UNITS = ((86_400, "d"), (3600, "h"), (60, "min"))
-#: Characters that a spreadsheet takes for a formula at the beginning of a cell.
-_FORMULA = ("=", "+", "-", "@")
+#: Characters that a spreadsheet takes for a formula at the beginning of a cell, in East Asian languages also their wide
+#: forms: https://owasp.org/www-community/attacks/CSV_Injection
+_FORMULA = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
 
 
 def lasting(seconds: float) -> str:
