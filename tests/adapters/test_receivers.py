@@ -89,11 +89,11 @@ def test_on_aws_nothing_on_the_machine_itself_is_called_and_a_secret_url_is_not_
 
 def test_slack_is_asked_with_its_token_and_says_in_its_answer_whether_it_took_the_message():
     slack = DESTINATIONS["deploys"]
-    answers = [b'{"ok": true}', b'{"ok": false, "error": "channel_not_found"}', b"<html>", b"[]"]
+    answers = [b'{"ok": true}', b'{"ok": false, "error": "channel_not_found"}', b"<html>", b"[]", b"[" * 50_000]
     with server(lambda _: (200, {}, answers.pop(0))) as (url, received):
         one = Destination("deploys", slack.kind, f"{url}/api", "slack", slack.channel)
         receivers(is_local=True).send(one, MESSAGE)
-        for problem in ("channel_not_found", "no JSON", "no JSON"):
+        for problem in ("channel_not_found", "no JSON", "no JSON", "no JSON"):
             with pytest.raises(NotDelivered, match=problem):
                 receivers(is_local=True).send(one, MESSAGE)
     assert received[0].path == "/api/chat.postMessage"

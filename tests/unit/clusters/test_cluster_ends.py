@@ -93,6 +93,11 @@ def test_the_error_of_a_task_is_that_of_its_own_execution(cluster):
     assert "It does not answer." in cluster.end_failed().cause
 
 
+def test_a_cause_that_no_parser_takes_is_kept_as_text(cluster):
+    cluster.fail("Oops", "[" * 30_000)
+    assert "[[[" in cluster.record.run.first_error.cause
+
+
 def test_the_first_error_stays(cluster):
     cluster.fail("First")
     before = cluster.record

@@ -208,6 +208,7 @@ def test_an_apply_that_could_not_begin_for_want_of_an_audit_topic_ends_all_the_s
         ('{"errorType": "E", "errorMessage": "m"}', "m", ""),
         ('{"message": null, "last_lines": 7}', "", "7"),
         ('{"message": "cut off in the mid', '{"message": "cut off in the mid', ""),
+        ("[" * 30_000, "[" * KEPT_MESSAGE, ""),
     ],
 )
 def test_a_cause_is_read_whatever_it_is(cause, message, last_lines):

@@ -21,7 +21,7 @@ def innermost(error: str, cause: str) -> tuple[str, str]:
     """Return the error and cause that a nested execution failed with: a cause may be the description of one."""
     try:
         said = json.loads(cause)
-    except ValueError:
+    except (ValueError, RecursionError):
         return error, cause
     match said:
         case {"ExecutionArn": _, "Error": str(inner), **more}:

@@ -51,7 +51,7 @@ def read_cause(cause: str | None) -> Failure:
     """Read the cause of a failed state: a runner's or a Lambda function's JSON, or any text."""
     try:
         document = json.loads(cause or "")
-    except ValueError:
+    except (ValueError, RecursionError):
         return Failure(message=(cause or "")[:KEPT_MESSAGE])
     if not isinstance(document, dict):
         return Failure(message=str(document)[:KEPT_MESSAGE])

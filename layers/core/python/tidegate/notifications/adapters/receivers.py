@@ -72,7 +72,7 @@ class HttpReceivers:
         answer = self._post(destination, f"{destination.url}/chat.postMessage", message, headers)
         try:
             said = json.loads(answer)
-        except ValueError:
+        except (ValueError, RecursionError):
             said = {}
         if not isinstance(said, dict) or said.get("ok") is not True:
             error = str(said.get("error", "no JSON") if isinstance(said, dict) else "no JSON")[:100]
