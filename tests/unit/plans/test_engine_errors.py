@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.plans.rules.engine_errors import LONGEST_MESSAGE, LONGEST_TITLE, EngineError, engine_errors, first_error
+from tidegate.plans.rules.engine_errors import (
+    LONGEST_MESSAGE,
+    LONGEST_SAID,
+    LONGEST_TITLE,
+    EngineError,
+    engine_errors,
+    first_error,
+)
 
 #: What Terraform 1.11 prints.
 PRINTED = """
@@ -81,7 +88,8 @@ The directory  could not be read for module "q" at
         ("live/app/main.tf", 4),
         ("live/b.tf", 1),
     ]
-    assert first_error(printed) == "Failed to download module (main.tf line 4)"
+    said = 'Could not download module "net" (main.tf:4) source code from "git::https://example.com/net.git": error'
+    assert first_error(printed) == f"Failed to download module (main.tf line 4): {said} downloading"
 
 
 @pytest.mark.parametrize("after", ["tidegate: exit code 1.", "Releasing state lock. This may take a few moments..."])
@@ -106,7 +114,7 @@ def test_frames_and_colours_of_an_error_are_left_out():
     assert engine_errors(framed, "app") == (
         EngineError("net/main.tf", 6, "Resource precondition failed", "Y must be b."),
     )
-    assert first_error(framed) == "Resource precondition failed (../net/main.tf line 6)"
+    assert first_error(framed) == "Resource precondition failed (../net/main.tf line 6): Y must be b"
 
 
 def test_an_error_without_more_words_says_its_title():
@@ -130,19 +138,32 @@ def test_whatever_was_printed_the_errors_are_within_bounds(noise, root):
 @pytest.mark.parametrize(
     ("printed", "told"),
     [
-        (PRINTED, "Unsupported argument (main.tf line 2)"),
-        (PRINTED[PRINTED.index("Error: No valid") :], "No valid credential sources found"),
+        (
+            PRINTED[PRINTED.index("Error: Ref") :]
+            .replace("../modules/net/", "")
+            .replace('with the name "nothing"', 'named "x"'),
+            'Reference to undeclared local value (main.tf line 12): A local value named "x" has not been declared',
+        ),
+        (PRINTED[PRINTED.index("Error: No valid") :], "No valid credential sources found: The provider has none"),
+        ("Error: No\n\n  with aws_vpc.a,\n  on a.tf line 3:\n   3: x\n", "No (a.tf line 3)"),
         ("Warning: old\n\nError: creating VPC: VpcLimitExceeded.\n", "creating VPC: VpcLimitExceeded"),
         ("Error: \n\n  on main.tf line 2:\n", ""),
         ("Plan: 1 to add", ""),
         ("", ""),
     ],
 )
-def test_the_first_error_is_told_with_its_location(printed, told):
+def test_the_first_error_is_told_with_its_location_and_what_it_says(printed, told):
     assert first_error(printed) == told
 
 
 @given(st.text())
 def test_the_first_error_of_any_text_is_one_short_line(text):
     assert len(first_error(f"Error: {text}").splitlines()) <= 1
-    assert len(first_error(f"Error: {text}")) <= LONGEST_TITLE + 1100
+    assert len(first_error(f"Error: {text}")) <= LONGEST_TITLE + LONGEST_SAID + 1100
+
+
+def test_of_a_long_message_the_beginning_is_told():
+    told = first_error("Error: No\n\n" + "word " * 100 + "\n\nThe rest.\n")
+    assert told.startswith("No: word word")
+    assert told.endswith("word …")
+    assert len(told) <= len("No: ") + LONGEST_SAID

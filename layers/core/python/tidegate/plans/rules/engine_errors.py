@@ -1,4 +1,4 @@
-"""The engine's errors: the first one's title, and the file and line of each, from what it printed.
+"""The engine's errors: the first one in one line, and the file and line of each, from what it printed.
 
 The engine prints either text or JSON. The log is for people, so it is text (docs/decisions/0291).
 """
@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import posixpath
 import re
+import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import dropwhile, pairwise, takewhile
 
 from tidegate.roots.rules.root import directory
 from tidegate.rules.errors import InvalidName
 
 #: Characters of a title and of a message at most: a check run's annotations have few, and the log has all.
 LONGEST_TITLE, LONGEST_MESSAGE = 200, 2000
+#: Characters of what the first error says at most, in a line of a list.
+LONGEST_SAID = 200
 _ERROR = "Error: "
 #: What ends an error: a warning, and lines of the runner and the engine after the last one.
 _OTHER = ("Warning: ", "tidegate: ", "Releasing state lock.")
@@ -49,15 +52,17 @@ def engine_errors(text: str, root: str) -> tuple[EngineError, ...]:
 
 
 def first_error(text: str) -> str:
-    """Return the title of the first error in the engine's output, with its file and line if it names them.
+    """Return the first error in the engine's output as one line: its title, file and line, and what it says.
 
-    Empty if there is none.
+    File and line are there if the error names them. Empty if there is no error.
     """
     first = next(_errors(text), None)
-    if first is None:
+    title = first[0].rstrip(" .:") if first else ""
+    if first is None or not title:
         return ""
-    title, found = first[0].rstrip(" .:"), _location(first[1])
-    return f"{title} ({found.file} line {found.line})" if found and title else title
+    found, said = _location(first[1]), _said(first[1])
+    where = f"{title} ({found.file} line {found.line})" if found else title
+    return f"{where}: {said}" if said else where
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +93,13 @@ def _location(body: Sequence[str]) -> _Location | None:
             return _Location(found[1], int(found[2]), body[at + 1 :])
     call = _CALL.search(" ".join(body))  # The engine breaks long lines.
     return _Location(call[1], int(call[2]), body) if call else None
+
+
+def _said(body: Sequence[str]) -> str:
+    """Return the first paragraph of an error's message. What the engine adds about the location is indented."""
+    message = dropwhile(lambda line: not line or line.startswith(" "), body)
+    paragraph = " ".join(takewhile(bool, map(str.strip, message)))
+    return textwrap.shorten(paragraph, LONGEST_SAID, placeholder=" …").rstrip(" .:")
 
 
 def _error(title: str, body: Sequence[str], root: str) -> EngineError | None:
