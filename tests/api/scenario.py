@@ -90,6 +90,7 @@ class Client:
     wires: WebScenario
     token: str = ""
     cookies: dict = field(default_factory=dict)
+    domain: str = "tidegate.example"
 
     def get(self, path, **headers):
         return self.send("GET", path, headers=headers)
@@ -133,7 +134,7 @@ class Client:
                 "http": {"method": method, "path": parts.path, "protocol": "HTTP/1.1", "sourceIp": "192.0.2.1"},
                 "requestId": "request-1",
                 "stage": "$default",
-                "domainName": "tidegate.example",
+                "domainName": self.domain,
             },
             "body": body,
             "isBase64Encoded": False,

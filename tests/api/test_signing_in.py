@@ -31,6 +31,21 @@ def test_a_visitor_comes_back_to_the_page_that_was_asked_for(wires):
     assert client.get("/").status == 200
 
 
+def test_who_came_by_another_name_signs_in_where_the_provider_sends_people_back_to(wires):
+    moved = Client(wires, domain="abc123.execute-api.eu-west-1.amazonaws.com").get(
+        "/login?next=/queue%3Froot%3Dnetwork"
+    )
+    assert moved.headers["location"] == "https://tidegate.example/login?next=%2Fqueue%3Froot%3Dnetwork&moved=1"
+    assert not moved.cookies
+    begun = Client(wires).get(moved.headers["location"].removeprefix("https://tidegate.example"))
+    assert begun.headers["location"].startswith("https://github.com/")
+
+
+def test_behind_a_proxy_a_sign_in_moves_only_once(wires):
+    begun = Client(wires, domain="abc123.execute-api.eu-west-1.amazonaws.com").get("/login?next=/&moved=1")
+    assert begun.headers["location"].startswith("https://github.com/")
+
+
 def test_the_session_cookie_is_out_of_reach_of_scripts_and_other_sites(wires):
     client = Client(wires)
     client.sign_in("reader")
@@ -165,6 +180,6 @@ def test_an_app_without_a_client_secret_says_what_to_do():
 def test_over_plain_http_the_cookie_is_not_marked_secure_so_that_local_clouds_work():
     wires = WebScenario()
     wires.put({"TIDEGATE_WEB_URL": "http://127.0.0.1:8080"})
-    cookie = Client(wires).get("/login").cookies[0]
+    cookie = Client(wires, domain="127.0.0.1:8080").get("/login").cookies[0]
     assert cookie.startswith("tidegate-sign-in=")
     assert "Secure" not in cookie

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from http import HTTPStatus
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from aws_lambda_powertools.shared.cookies import Cookie, SameSite
@@ -17,6 +17,9 @@ from tidegate.web.session import SESSION_SECONDS, SIGN_IN_SECONDS, Session
 
 #: Redirect targets after signing in: a path of ours, in characters that all browsers read the same.
 _LOCAL = re.compile(r"/(?![/\\])[A-Za-z0-9._~!$&'()*+,;=:@%/?-]{0,1500}")
+
+#: Says that a sign-in has moved to ``web_url``. It moves once: behind a proxy, requests always come to another name.
+_MOVED = "moved"
 
 
 class SigningIn:
@@ -35,7 +38,7 @@ class SigningIn:
 
         @app.get("/login", include_in_schema=False, enable_validation=False)
         def login() -> Response[str]:
-            return self._begin((app.current_event.query_string_parameters or {}).get("next", "/"))
+            return self._begin(app.current_event, app.current_event.query_string_parameters or {})
 
         @app.get("/login/callback", include_in_schema=False, enable_validation=False)
         def callback() -> Response[str]:
@@ -56,10 +59,18 @@ class SigningIn:
         session = self._ports.sessions.read(cookie) if cookie else None
         return None if session is None or self._ports.sign_outs.is_ended(session.id) else session
 
-    def _begin(self, target: str) -> Response[str]:
-        nonce, cookie = self._ports.sessions.begin_sign_in(local_path(target))
+    def _begin(self, event: Any, query: dict[str, str]) -> Response[str]:
+        target = local_path(query.get("next", "/"))
+        if _MOVED not in query and self._is_elsewhere(event):
+            return _to(f"{self._ports.web_url}/login?{urlencode({'next': target, _MOVED: '1'})}", [])
+        nonce, cookie = self._ports.sessions.begin_sign_in(target)
         address = self._ports.accounts.authorize_url(nonce, self._callback)
         return _to(address, [self._cookie(self._sign_in_cookie, cookie, SIGN_IN_SECONDS)])
+
+    def _is_elsewhere(self, event: Any) -> bool:
+        """Tell whether a request came to another name than the provider sends people back to, which has no cookies."""
+        name = event.raw_event["requestContext"].get("domainName")
+        return bool(name) and name.lower() != urlsplit(self._ports.web_url).netloc.lower()
 
     def _end(self, event: Any, query: dict[str, str]) -> Response[str]:
         sessions = self._ports.sessions
