@@ -46,6 +46,8 @@ if TYPE_CHECKING:
 _WIDE = 120
 #: Deployments that are named of those that one waits for.
 _NAMED = 5
+#: States that a deployment can be run again from. Of the others that can, somebody wanted them to end.
+_RUN_AGAIN = {"plan_failed", "apply_failed", "engine_fault", "review_expired", "gate_expired"}
 #: Kinds of changes that lose a resource.
 _LOSES = {"destroy", "replace"}
 _COUNTS = ["ROOTS", "RUNNING", "REVIEW", "FAILED", "BLOCKED", "WAITING", "LOCKED"]
@@ -217,9 +219,20 @@ def _failure(last: DeploymentBrief) -> Iterator[RenderableType]:
     yield Text()
     yield Text.assemble(screen.text(last.root, "bold"), ": ", screen.state(last.state))
     yield from indented(last.reason.partition("\n")[0])
-    is_head = last.trigger is Trigger.MANUAL and last.pull_request is not None
-    yield from indented(advice(last.state, last.error, command="the same command" if is_head else ""))
+    yield from indented(advice(last.state, last.error, command="the same command" if _is_of_head(last) else ""))
     yield command(f"tidegate status {last.id}")
+    yield from _rerunning(last)
+
+
+def _is_of_head(shown: DeploymentBrief) -> bool:
+    """Tell whether a deployment is of a pull request's head, whose comment is repeated instead of a re-run."""
+    return shown.trigger == Trigger.MANUAL and shown.pull_request is not None
+
+
+def _rerunning(shown: DeploymentBrief) -> Iterator[RenderableType]:
+    """Yield how to run again what failed or expired."""
+    if shown.state in _RUN_AGAIN and not _is_of_head(shown):
+        yield command(f"tidegate rerun {shown.id}")
 
 
 def deployments(listed: Sequence[DeploymentBrief], *, with_repository: bool, hint: str = "") -> RenderableType:
@@ -345,6 +358,7 @@ def deployment(shown: DeploymentDetails) -> RenderableType:
     if shown.last_lines:
         parts += [Text(), Text("Last lines", "bold"), *(screen.text(line) for line in shown.last_lines.splitlines())]
     steps = list(next_steps(shown, has_log=bool(shown.jobs), approvable=shown.requirements.approvable))
+    steps += () if shown.replaced_by else _rerunning(shown)
     return Group(*parts, *([Text(), *steps] if steps else []))
 
 

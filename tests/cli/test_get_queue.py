@@ -82,6 +82,19 @@ def test_a_deployment_that_failed_names_the_revision_that_is_deployed_in_its_pla
     shown = " ".join(tidegate("status", "orders-0123456-0a1b2c3d4e5f").stdout.split())
     assert "✘ apply failed" in shown
     assert "superseded by 16505ba, which is" in shown
+    assert "tidegate rerun" not in shown
+
+
+def test_what_failed_says_how_to_run_it_again(api, tidegate):
+    again = "→ tidegate rerun orders-0123456-0a1b2c3d4e5f"
+    api.answers["GET /api/v1/deployments/orders-0123456-0a1b2c3d4e5f"] = details(state="apply_failed")
+    assert again in tidegate("status", "orders-0123456-0a1b2c3d4e5f").stdout
+    with_roots(api, root(last=brief(state="apply_failed")))
+    assert again in tidegate("status", "acme/live").stdout
+    with_roots(api, root(last=brief(state="apply_failed", trigger="manual", pull_request=7)))
+    of_head = tidegate("status", "acme/live").stdout
+    assert "tidegate rerun" not in of_head
+    assert "the same command" in of_head
 
 
 def test_a_deployment_is_found_by_the_address_of_its_page(api, tidegate):
@@ -255,7 +268,7 @@ def test_a_root_whose_newest_deployment_failed_says_why_and_what_to_do(api, tide
     with_roots(api, root(last=failed))
     shown = " ".join(tidegate("status", "acme/live").stdout.split())
     assert "orders: ✘ plan failed TerraformClientError Correct the configuration and merge the fix" in shown
-    assert shown.endswith("→ tidegate status orders-0123456-0a1b2c3d4e5f")
+    assert "→ tidegate status orders-0123456-0a1b2c3d4e5f" in shown
     policies = brief(state="plan_failed", error="PoliciesRefused", reason="Policy set app refuses the plan.")
     with_roots(api, root(last=policies))
     shown = " ".join(tidegate("status", "acme/live").stdout.split())
