@@ -101,9 +101,9 @@ def _member(one: MemberModel) -> Iterator[RenderableType]:
         yield Padding(screen.text(replaced, "dim"), (0, 0, 0, 6), expand=False)
     if one.gated_by:
         # A line of its own, so that what does not fit stands below itself.
-        yield Padding(
-            screen.text(f"waits for {presenter.awaited(one.gated_by, one.stack)}", "dim"), (0, 0, 0, 6), expand=False
-        )
+        more = f"; {one.gated_by_left_out} more" if one.gated_by_left_out else ""
+        told = f"waits for {presenter.awaited(one.gated_by, one.stack)}{more}"
+        yield Padding(screen.text(told, "dim"), (0, 0, 0, 6), expand=False)
 
 
 def configured(loaded: LoadedConfiguration, leaves: Mapping[str, Stack]) -> RenderableType:

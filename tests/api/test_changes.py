@@ -19,6 +19,7 @@ from tidegate.deploys.rules.waiting import Approval, Override
 from tidegate.rules.decision import Decision
 from tidegate.rules.timestamp import timestamp_text
 from tidegate.vcs.rules.headline import Headline
+from tidegate.web.shapes import SHOWN_WAITS
 
 
 @pytest.fixture
@@ -54,6 +55,19 @@ def test_the_api_tells_the_stacks_of_a_change_and_what_each_member_waits_for(cha
         "apply",
     )
     assert dev["members"][0]["why"] == "A file of it changed."
+
+
+def test_of_very_many_that_a_member_waits_for_the_first_are_told_and_how_many_more(wires, reader):
+    """Otherwise the answer about a change of a thousand roots would be larger than a function may give."""
+    made = [
+        deployment_in(State.PLANNING, number, stack="dev", root=any_root(name=f"root-{number:02}"), id=f"dev-{number}")
+        for number in range(SHOWN_WAITS + 5)
+    ]
+    waits = Waits(apply_after=("dev",))
+    wires.changed(*made, deployment_in(State.GATED, 99, stack="prod", waits=waits, id="prod-1"))
+    (member,) = reader.get("/api/v1/changes/c-1").json["stacks"][1]["members"]
+    assert (len(member["gated_by"]), member["gated_by_left_out"]) == (SHOWN_WAITS, 5)
+    assert len(reader.get("/api/v1/deployments/prod-1").json["gated_by"]) == SHOWN_WAITS + 5
 
 
 def test_a_deployments_details_tell_its_stack_its_layer_and_what_it_waits_for(change, reader):

@@ -25,6 +25,7 @@ def member(stack_, state, **fields):
     return brief(id=f"{stack_}-network", root="network", stack=stack_, state=state, change_set="c-1") | {
         "why": "",
         "gated_by": [],
+        "gated_by_left_out": 0,
         **fields,
     }
 

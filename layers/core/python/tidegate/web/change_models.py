@@ -15,7 +15,10 @@ class MemberModel(DeploymentBrief):
         description="The deployment that includes its changes, if it was not applied itself; it then needs no action"
     )
     why: str = Field(description="Why it is part of the change")
-    gated_by: list[DependencyModel] = Field(description="The deployments of its change that it waits for, now or later")
+    gated_by: list[DependencyModel] = Field(
+        description="The deployments of its change that it waits for, now or later: failed ones first, at most 20"
+    )
+    gated_by_left_out: int = Field(default=0, description="How many more it waits for; its own details have all")
 
 
 class WaveDecisionModel(Shown):

@@ -61,6 +61,9 @@ from tidegate.web.models import (
 from tidegate.web.nested import in_path
 from tidegate.web.parts import WebLinks
 
+#: Deployments that one of a change is told to wait for: in a large change, each may wait for hundreds.
+SHOWN_WAITS = 20
+
 
 class Shapes:
     """Turns records into models, with addresses below ``url``."""
@@ -216,10 +219,11 @@ class Shapes:
         )
 
     def _member(self, one: Deployment, view: ChangeView) -> MemberModel:
-        waits_for = self._awaited(awaited(one, view.deployments))
+        every = awaited(one, view.deployments)
+        waits_for = {"gated_by": self._awaited(every[:SHOWN_WAITS]), "gated_by_left_out": len(every[SHOWN_WAITS:])}
         replaced = self._replacement(view.replacements.get(one.id))
         return MemberModel.model_validate(
-            {**self._brief(one), "why": one.change.why, "gated_by": waits_for, "replaced_by": replaced}
+            {**self._brief(one), "why": one.change.why, "replaced_by": replaced, **waits_for}
         )
 
     def _replacement(self, newer: Deployment | None) -> ReplacementModel | None:
