@@ -342,6 +342,7 @@ def deployment(shown: DeploymentDetails) -> RenderableType:
                 (terms_of(reference).pull_request.capitalize(), reference),
                 ("Plan", changes(shown.changes)),
                 ("Cost", _cost(shown.cost)),
+                *(("Refused", sentence) for sentence in shown.policies_refuse if shown.state == "awaiting_review"),
                 ("Review", _review(shown)),
                 *(("Missing", sentence) for sentence in shown.requirements.missing if _lacks(shown)),
                 ("Approved here", ", ".join(each.by for each in shown.requirements.approved_here)),

@@ -12,6 +12,7 @@ from tidegate.deploys.reviews.decide_many import MOST_AT_ONCE
 from tidegate.deploys.rules.review_rule import ReviewRule
 from tidegate.deploys.rules.state import State
 from tidegate.plans.rules.plan import PlannedChanges
+from tidegate.policies.rules.policy import PolicySetStatus
 from tidegate.rules.access import Access
 
 PROTECTED = {
@@ -37,6 +38,13 @@ def selected(page):
 def decide(browser, plans, decision="approve", **fields):
     sent = {"csrf": browser.form_token(), "plan": plans, "decision": decision, **fields}
     return browser.post_form("/changes/c-1/review", **sent)
+
+
+def test_who_decides_many_plans_sees_which_of_them_policies_block(wires, browser):
+    held = PolicySetStatus("costs")
+    made = wires.changed(waiting(4, "dear", policy_sets=(held,)), waiting(5, "cheap"), change="c-2")
+    page = browser.get(f"/changes/{made[0].change.id}")
+    assert page.text.count("Policy set costs has not evaluated this plan.") == 1
 
 
 def test_the_page_of_a_change_has_a_checkbox_for_each_plan_that_waits(change, browser):

@@ -8,9 +8,11 @@ import pytest
 
 from tests.api.scenario import Client
 from tests.builders import NOW, any_deployment, any_review, deployment_in
+from tidegate.deploys.rules.needs import Activity
 from tidegate.deploys.rules.review_rule import ReviewRule
 from tidegate.deploys.rules.state import State
 from tidegate.deploys.rules.waiting import Approval, Gate
+from tidegate.policies.rules.policy import PolicyFinding, PolicySetStatus, PolicyVerdict, Severity
 from tidegate.rules.access import Access
 
 
@@ -45,6 +47,20 @@ class TestReview:
         assert self.offered(page) == ["Approve", "Reject"]
         assert "Some authors are unknown, so one more person must approve." in page.text
         assert "0 of 2 approvals so far" in page.text
+
+    def test_who_reviews_sees_what_policies_say_against_the_plan(self, wires, browser):
+        told = "Policy set costs (user:reviewer can approve it): It costs <too> much."
+        finding = PolicyFinding(Severity.DENY, "main.deny", "It costs <too> much.")
+        refused = {
+            "policy_sets": (PolicySetStatus("costs", owners=("user:reviewer",)),),
+            "verdicts": (PolicyVerdict("costs", (finding,)),),
+        }
+        page = self.page(wires, browser, **refused)
+        assert "Policies block this plan." in page.text
+        assert told in page.text
+        (one,) = wires.deployments.doing(Activity.NEEDING, 2)
+        shown = Client(wires, "token-of-reviewer").get(f"/api/v1/deployments/{one}").json
+        assert shown["policies_refuse"] == [told]
 
     def test_it_is_told_when_the_review_expires(self, wires, browser):
         page = self.page(wires, browser)

@@ -74,6 +74,15 @@ def test_a_deployment_shows_everything_that_is_known_of_it(api, tidegate):
         assert text in shown
 
 
+def test_a_plan_that_policies_block_says_so_while_it_waits_for_its_review(api, tidegate):
+    said = "Policy set costs (user:ann can approve it): It costs too much."
+    for state, told in (("awaiting_review", True), ("applied", False)):
+        api.answers["GET /api/v1/deployments/orders-0123456-0a1b2c3d4e5f"] = details(
+            state=state, policies_refuse=[said]
+        )
+        assert (said in tidegate("status", "orders-0123456-0a1b2c3d4e5f").stdout) is told
+
+
 def test_a_deployment_that_failed_names_the_revision_that_is_deployed_in_its_place(api, tidegate):
     newer = {"deployment": "orders-newer", "revision": "16505ba" + "0" * 33, "url": ""}
     api.answers["GET /api/v1/deployments/orders-0123456-0a1b2c3d4e5f"] = details(

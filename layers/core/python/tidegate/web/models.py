@@ -277,6 +277,9 @@ class DeploymentDetails(DeploymentBrief):
     directory: str
     authors: list[str]
     must_review: str | None
+    policies_refuse: list[str] = Field(
+        default=[], description="What policies say against its plan, and who can approve it before the apply"
+    )
     plan_digest: str | None = Field(description="The SHA-256 of the plan file")
     asks_twice: bool = Field(
         default=False,

@@ -25,6 +25,7 @@ from tidegate.deploys.rules.reason import MAXIMUM_REASON
 from tidegate.deploys.rules.review import moment
 from tidegate.deploys.rules.speculative_plan import LayerState
 from tidegate.deploys.rules.state import FAILED, State, is_final
+from tidegate.deploys.rules.unapproved import refused_because
 from tidegate.deploys.texts.advice import NEWER_REVISION, REPLACED, REPLACED_SENTENCE
 from tidegate.plans.rules.cost import difference_text, money, signed, total_text
 from tidegate.plans.rules.counts import each_count
@@ -148,6 +149,7 @@ class Rendering:
             FAILED=FAILED, REPLACED=REPLACED, REPLACED_SENTENCE=REPLACED_SENTENCE, NEWER_REVISION=NEWER_REVISION
         )
         self._environment.filters.update(
+            refused_because=refused_because,
             layer_state=lambda state: LAYER_STATES[state][0],
             layer_tone=lambda state: LAYER_STATES[state][1],
             drift_state=lambda state: DRIFT_STATES[state][0],

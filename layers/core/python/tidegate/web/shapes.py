@@ -20,7 +20,7 @@ from tidegate.deploys.rules.requirements_gate import waits
 from tidegate.deploys.rules.review import asks_twice, excluded, expires_at, needed_approvals
 from tidegate.deploys.rules.slots import SlotWait
 from tidegate.deploys.rules.summary import DeploymentSummary
-from tidegate.deploys.rules.unapproved import asked_here
+from tidegate.deploys.rules.unapproved import asked_here, refused_because
 from tidegate.deploys.rules.waiting import Review
 from tidegate.deploys.search_deployments import Found
 from tidegate.gates.get_change import ChangeView, WaveView
@@ -163,6 +163,7 @@ class Shapes:
                 "directory": one.root.dir,
                 "authors": list(one.commits.authors),
                 "must_review": one.planned.must_review,
+                "policies_refuse": list(refused_because(one)),
                 "plan_digest": one.planned.plan.file.sha256 if one.planned.plan else None,
                 "asks_twice": asks_twice(one),
                 "engine_version": one.planned.plan.engine_version if one.planned.plan else None,

@@ -16,6 +16,8 @@ from tidegate.texts.sentences import listed
 from tidegate.vcs.rules.approvals import why_more
 from tidegate.vcs.rules.authors import Authors
 
+#: Sentences of what policies say against a plan at most: the check run has more.
+_MOST_SAID = 20
 #: A set that does not let a plan pass, with its verdict: None if it has not evaluated the plan.
 Refusal = tuple[PolicySetStatus, PolicyVerdict | None]
 
@@ -31,6 +33,25 @@ def refusals(deployment: Deployment) -> tuple[Refusal, ...]:
     verdicts = {each.policy_set: each for each in deployment.policies.verdicts}
     found = ((held, verdicts.get(held.name)) for held in deployment.policies.sets)
     return tuple((held, verdict) for held, verdict in found if verdict is None or verdict.failed)
+
+
+def refused_because(deployment: Deployment) -> tuple[str, ...]:
+    """Return what policies say against a deployment's plan, and who can approve it, in plain sentences."""
+    said = [sentence for held, verdict in refusals(deployment) for sentence in _because(held, verdict)]
+    more = len(said) - _MOST_SAID
+    return (*said[:_MOST_SAID], f"And {more} more.") if more > 0 else tuple(said)
+
+
+def _because(held: PolicySetStatus, verdict: PolicyVerdict | None) -> Iterator[str]:
+    if verdict is None:
+        yield f"Policy set {held.name} has not evaluated this plan."
+        return
+    who = f"{listed(held.owners)} can approve it" if held.owners else "nobody can approve it"
+    if verdict.error:
+        yield f"Policy set {held.name} ({who}): {verdict.error}"
+    for each in verdict.findings:
+        if each.blocks:
+            yield f"Policy set {held.name} ({who}): {each.message}{f' ({each.address})' if each.address else ''}"
 
 
 def approvable(refused: Iterable[Refusal]) -> tuple[Requirements, ...]:
