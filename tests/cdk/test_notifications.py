@@ -7,6 +7,7 @@ import json
 import pytest
 
 from tests.cdk.context import Given
+from tidegate.notifications.rules.delivery import LONGEST_ATTEMPT
 from tidegate_cdk.destinations import read_destinations
 from tidegate_cdk.permissions import permissions
 from tidegate_cdk.runner_settings import InvalidContext
@@ -59,6 +60,16 @@ def test_eventbridge_may_send_to_the_queue(other):
     ]
     allowed = [each for each in policy if each.get("Principal") == {"Service": "events.amazonaws.com"}]
     assert {action for each in allowed for action in each["Action"]} >= {"sqs:SendMessage"}
+
+
+def test_an_attempt_whose_function_died_is_over_before_its_message_comes_again(other):
+    [function] = [
+        each
+        for name, each in resources(other, "AWS::Lambda::Function").items()
+        if name.startswith("FunctionsStepsFunction")
+    ]
+    longest = LONGEST_ATTEMPT.total_seconds()
+    assert function["Timeout"] <= longest < resources(other, "AWS::SQS::Queue")[queue_of(other)]["VisibilityTimeout"]
 
 
 def secret_name(arn):

@@ -99,6 +99,13 @@ def test_whatever_comes_is_read_or_refused(given):
     click_of("slack", json.dumps(payload("approve", message={"blocks": given}, actions=given)))
 
 
+def test_halves_of_characters_are_not_kept():
+    given = payload("approve", user={"id": USER.id, "username": "a\ud83d"}, response_url="https://x/\ud83d")
+    given["state"] = {"values": {"d-1 abc123": {"reason": {"value": "why\ud83d"}}}}
+    click = click_of("slack", json.dumps(given))
+    assert (click.name, click.reason, click.response_url) == ("a?", "why?", "https://x/?")
+
+
 def test_what_is_no_json_decides_nothing():
     assert click_of("slack", "{") is None
 

@@ -129,8 +129,9 @@ def _part(given: Any, *path: str | int) -> Any:
 
 
 def _text(given: Any, *path: str | int) -> str:
+    """Return a text, in which halves of characters, which nobody can store, are ``?``."""
     found = _part(given, *path)
-    return found if isinstance(found, str) else ""
+    return found.encode(errors="replace").decode() if isinstance(found, str) else ""
 
 
 def _blocks(given: Any) -> tuple[Mapping[str, Any], ...]:
