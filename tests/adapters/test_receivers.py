@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import base64
 import json
+import socket
+import threading
+from contextlib import suppress
 
 import pytest
 from moto import mock_aws
@@ -12,7 +15,7 @@ from tests.http_server import server
 from tests.unit.notifications.told import DESTINATIONS
 from tidegate.aws.boto import client
 from tidegate.notifications.adapters.queue import SqsNotificationQueue
-from tidegate.notifications.adapters.receivers import HttpReceivers
+from tidegate.notifications.adapters.receivers import HttpReceivers, post
 from tidegate.notifications.adapters.secrets import StoredSecrets
 from tidegate.notifications.adapters.slack import HttpSlackApps
 from tidegate.notifications.rules.destination import Destination, DestinationKind
@@ -85,6 +88,27 @@ def test_on_aws_nothing_on_the_machine_itself_is_called_and_a_secret_url_is_not_
                 receivers({"teams": {"url": f"{url}/sig=secret"}}).send(destination, MESSAGE)
             assert "secret" not in str(refused.value)
         assert received == []
+
+
+def test_an_answer_that_comes_byte_by_byte_is_not_awaited():
+    ended = threading.Event()
+
+    def drips(listener):
+        with suppress(OSError), listener.accept()[0] as connection:
+            connection.sendall(b"HTTP/1.1 200 OK\r\nx: ")
+            for _ in range(60):
+                connection.sendall(b"x")
+                if ended.wait(0.05):
+                    break
+            connection.sendall(b"\r\ncontent-length: 0\r\n\r\n")
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=drips, args=(listener,))
+        thread.start()
+        with pytest.raises(NotDelivered, match="no answer"):
+            post("hooks", f"http://127.0.0.1:{listener.getsockname()[1]}", b"", {}, 0.3)
+        ended.set()
+        thread.join()
 
 
 def test_slack_is_asked_with_its_token_and_says_in_its_answer_whether_it_took_the_message():

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import http.client
 import json
+import socket
+import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -102,16 +105,19 @@ class HttpReceivers:
 def post(name: str, url: str, content: bytes, headers: Mapping[str, str], seconds: float) -> bytes:
     """Return the answer of what is called ``name`` to a request. Redirects and other answers than 2xx are failures.
 
-    ``seconds`` limit each step of the call. The caller has checked the URL. Raise NotDelivered.
+    ``seconds`` limit the connection, and then the answer, however slowly it comes. The caller has checked the URL.
+    Raise NotDelivered.
     """
     parts = urlsplit(url)
     kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
     connection = kind(str(parts.hostname), parts.port, timeout=seconds)
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     try:
-        connection.request("POST", path, content, {"user-agent": "Tidegate", **headers})
-        answer = connection.getresponse()
-        body = answer.read(MOST_BYTES)
+        connection.connect()
+        with _ended_after(seconds, connection.sock):
+            connection.request("POST", path, content, {"user-agent": "Tidegate", **headers})
+            answer = connection.getresponse()
+            body = answer.read(MOST_BYTES)
     except (OSError, ValueError, http.client.HTTPException) as error:
         raise NotDelivered(name, f"no answer: {type(error).__name__}") from error
     finally:
@@ -119,6 +125,26 @@ def post(name: str, url: str, content: bytes, headers: Mapping[str, str], second
     if answer.status not in _SUCCESS:
         raise NotDelivered(name, f"HTTP status {answer.status}", _seconds(answer.getheader("retry-after")))
     return body
+
+
+@contextmanager
+def _ended_after(seconds: float, connection: socket.socket) -> Iterator[None]:
+    """End a connection after so many seconds: its own limit is one of each byte. Raise TimeoutError then."""
+    is_over = threading.Event()
+
+    def end() -> None:
+        is_over.set()
+        with suppress(OSError):
+            connection.shutdown(socket.SHUT_RDWR)
+
+    timer = threading.Timer(seconds, end)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+    if is_over.is_set():
+        raise TimeoutError
 
 
 def _seconds(text: str | None) -> int | None:
