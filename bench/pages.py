@@ -106,7 +106,7 @@ def _page(content: bytes) -> str:
         "sha": "0" * 40,
         "job": SimpleNamespace(id=plan.job),
     }
-    told |= {"person": "", "csrf": "", "notice": "", "text": None, "lines": [], "changes": plan.changes}
+    told |= {"person": "", "csrf": "", "notice": "", "text": None, "lines": [], "plan": plan}
     return _RENDERING.page("plan.html", view=plan_view(plan, unpacked(content)), **told).body or ""
 
 

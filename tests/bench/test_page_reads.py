@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 import pytest
 
-from bench.pages import PAGE_KILOBYTES, READS
+from bench.pages import PAGE_KILOBYTES, READS, run
 from tests.bench.installation import Installation
 from tests.bench.page_reads import measured, pages
 
@@ -23,3 +25,8 @@ def test_each_page_stays_within_its_reads_and_its_size(large, route, path):
     assert page.status == 200 or path.startswith(_REFUSED)
     assert page.count <= READS, page.reads
     assert page.compressed <= PAGE_KILOBYTES * 1000
+
+
+def test_the_page_of_a_plan_is_measured_by_itself():
+    measures = ["plan_rows_made", "plan_page_rendered", "plan_page_sent"]
+    assert [line.name for line in islice(run(quick=True), len(measures))] == measures
