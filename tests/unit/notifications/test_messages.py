@@ -17,7 +17,7 @@ from tidegate.notifications.texts.cloud_event import cloud_event
 from tidegate.notifications.texts.email import email_message
 from tidegate.notifications.texts.slack import slack_message
 from tidegate.notifications.texts.teams import teams_message
-from tidegate.notifications.texts.words import Said, counts, headline
+from tidegate.notifications.texts.words import Said, facts, headline
 from tidegate.plans.rules.plan import PlannedChanges
 
 PAGE = "https://tidegate.example/deployments/1"
@@ -64,9 +64,10 @@ def test_a_review_that_can_be_decided_in_slack_has_one_field_for_a_reason():
     assert fields(said()) == fields(decidable, decidable) == []
 
 
-def test_counts_say_replacements_only_where_there_are_some():
-    assert counts(PlannedChanges(9, 6, 1)) == "9 to add, 6 to change, 1 to destroy"
-    assert counts(PlannedChanges(replace=2)) == "0 to add, 0 to change, 0 to destroy, 2 to replace"
+def test_a_message_says_everything_that_a_plan_changes():
+    assert facts(replace(WAITING, changes=PlannedChanges(replace=2, outputs=1)))[0] == (
+        "2 to replace, 1 output to change"
+    )
 
 
 def test_headlines_say_how_a_deployment_failed():

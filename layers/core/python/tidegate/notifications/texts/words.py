@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from tidegate.deploys.rules.state import State
 from tidegate.notifications.rules.notice import Notice
 from tidegate.notifications.rules.subscription import NotificationKind
-from tidegate.plans.rules.plan import PlannedChanges
+from tidegate.plans.rules.counts import counts
 from tidegate.texts.markdown import one_line
 
 _LONGEST_NAME, _LONGEST_REASON = 120, 500
@@ -61,17 +61,6 @@ def facts(notice: Notice) -> list[str]:
         *(one_line(each, _LONGEST_REASON) for each in notice.details),
     ]
     return [each for each in lines if each]
-
-
-def counts(changes: PlannedChanges) -> str:
-    """Return what a plan changes: ``9 to add, 6 to change, 1 to destroy``."""
-    said = [
-        f"{changes.add} to add",
-        f"{changes.change} to change",
-        f"{changes.destroy} to destroy",
-        *([f"{changes.replace} to replace"] if changes.replace else []),
-    ]
-    return ", ".join(said)
 
 
 def title(notices: tuple[Notice, ...], more: int) -> str:
