@@ -11,8 +11,14 @@ from datetime import datetime
 from tidegate.changes.rules.stack import DEFAULT_STACK
 from tidegate.deploys.rules.freeze import frozen_tags
 from tidegate.deploys.rules.repository_locks import WHOLE, named
-from tidegate.deploys.rules.state import State
-from tidegate.messages.queues import DeploymentChanged, DriftFound, LockEvent, QueueLocked, ReviewExpiresSoon
+from tidegate.messages.queues import (
+    DeploymentChanged,
+    DeploymentEvent,
+    DriftFound,
+    LockEvent,
+    QueueLocked,
+    ReviewExpiresSoon,
+)
 from tidegate.notifications.rules.delivery import (
     MESSAGES_SECONDS,
     MOST_MESSAGES,
@@ -33,13 +39,23 @@ from tidegate.rules.decide_again import deciding_again
 from tidegate.rules.errors import NotFound
 from tidegate.rules.timestamp import timestamp_from
 
+_NOBODY = "Nobody is notified of it."
+
 
 def receive_deployment(ports: Ports, message: DeploymentChanged) -> str:
-    """Tell of a deployment that changed its state. Return what became of the event."""
-    event = message.detail
-    kind = KINDS.get(event.state)
+    """Notify of a deployment that changed its state. Return what became of the event."""
+    return _about_deployment(ports, message.detail, KINDS.get(message.detail.state))
+
+
+def receive_expiring(ports: Ports, message: ReviewExpiresSoon) -> str:
+    """Notify of a review that expires soon. Return what became of the event."""
+    return _about_deployment(ports, message.detail, NotificationKind.REVIEW_EXPIRES_SOON)
+
+
+def _about_deployment(ports: Ports, event: DeploymentEvent, kind: NotificationKind | None) -> str:
+    """Notify of a deployment that is still as the event says. ``kind`` is None if its state is no news."""
     if kind is None or not ports.notifications.subscriptions(event.repository).listed:
-        return "Nobody is notified of it."
+        return _NOBODY
     try:
         deployment = ports.deployments.get(event.deployment)
     except NotFound:
@@ -47,29 +63,14 @@ def receive_deployment(ports: Ports, message: DeploymentChanged) -> str:
     if deployment.state.value != event.state:
         return f"It is {deployment.state.value} by now."
     notice = notice_of(deployment, kind, timestamp_from(event.changed_at))
-    return tell(ports, notice, [frozen_tags(deployment)])
-
-
-def receive_expiring(ports: Ports, message: ReviewExpiresSoon) -> str:
-    """Tell of a review that expires soon. Return what became of the event."""
-    event = message.detail
-    if not ports.notifications.subscriptions(event.repository).listed:
-        return "Nobody is notified of it."
-    try:
-        deployment = ports.deployments.get(event.deployment)
-    except NotFound:
-        return "The deployment does not exist."
-    if deployment.state is not State.AWAITING_REVIEW:
-        return f"It is {deployment.state.value} by now."
-    notice = notice_of(deployment, NotificationKind.REVIEW_EXPIRES_SOON, timestamp_from(event.changed_at))
-    return tell(ports, notice, [frozen_tags(deployment)])
+    return _notify(ports, notice, [frozen_tags(deployment)])
 
 
 def receive_lock(ports: Ports, message: QueueLocked) -> str:
-    """Tell of a lock. Return what became of the event."""
+    """Notify of a lock. Return what became of the event."""
     event = message.detail
     if not ports.notifications.subscriptions(event.repository).listed:
-        return "Nobody is notified of it."
+        return _NOBODY
     known = ports.deployments.many([event.deployment] if event.deployment else [])
     notice = Notice(
         id=f"{event.repository}/locked/{event.root or event.scope}/{event.at}",
@@ -84,7 +85,7 @@ def receive_lock(ports: Ports, message: QueueLocked) -> str:
         by=event.by,
         reason=shortened(event.reason),
     )
-    return tell(ports, notice, [frozen_tags(each) for each in known.values()] or _locked_tags(event))
+    return _notify(ports, notice, [frozen_tags(each) for each in known.values()] or _locked_tags(event))
 
 
 def _locked_tags(event: LockEvent) -> list[Tagged]:
@@ -95,7 +96,7 @@ def _locked_tags(event: LockEvent) -> list[Tagged]:
 
 
 def receive_drift(ports: Ports, message: DriftFound) -> str:
-    """Tell of a drift schedule's run that found drift. Return what became of the event."""
+    """Notify of a drift schedule's run that found drift. Return what became of the event."""
     event = message.detail
     drifted = [each for each in event.roots if each.state == "drifted"]
     if not drifted:
@@ -112,20 +113,20 @@ def receive_drift(ports: Ports, message: DriftFound) -> str:
         branch=event.branch,
         details=details(lines),
     )
-    return tell(ports, notice, [_tags(each.root, each.stack) for each in drifted])
+    return _notify(ports, notice, [_tags(each.root, each.stack) for each in drifted])
 
 
 def _tags(root: str, stack: str) -> Tagged:
     return Tagged(".", frozenset({f"name:{root}", f"stack_name:{stack}"}))
 
 
-def tell(ports: Ports, notice: Notice, about: Iterable[Tagged]) -> str:
+def _notify(ports: Ports, notice: Notice, about: Iterable[Tagged]) -> str:
     """Begin, or join, a delivery to each destination that is notified. Return the destinations as a sentence."""
-    told = ports.notifications.subscriptions(notice.repository).of(notice.kind, about)
-    for each in told:
+    chosen = ports.notifications.subscriptions(notice.repository).of(notice.kind, about)
+    for each in chosen:
         _begin(ports, notice, each)
-    names = ", ".join(each.destinations[0] for each in told)
-    return f"Notified: {names}." if names else "Nobody is notified of it."
+    names = ", ".join(each.destinations[0] for each in chosen)
+    return f"Notified: {names}." if names else _NOBODY
 
 
 def _begin(ports: Ports, notice: Notice, subscription: Subscription) -> None:
