@@ -73,7 +73,6 @@ _OFFERS = 3
 PROGRESS = 2
 #: Seconds between two updates of a merged pull request's deploys, and of the progress of a cluster's workflow.
 DEPLOYS = 10
-_COUNTS = ("add", "change", "destroy", "replace", "outputs", "moved", "actions", "deferred")
 
 logger = Logger(service="tidegate", child=True)
 
@@ -252,5 +251,5 @@ def _detail(deployment: Deployment) -> dict[str, Any]:
         "reason": deployment.reason,
         "changed_at": timestamp_text(deployment.changed_at) if deployment.changed_at else "",
         "apply_job": deployment.apply.job,
-        "changes": {name: getattr(changes, name) for name in _COUNTS} if changes else None,
+        "changes": changes.counts if changes else None,
     }

@@ -26,7 +26,6 @@ from tidegate.rules.timestamp import timestamp_text
 SOURCE, DETAIL_TYPE, EVENT_VERSION = "tidegate", "Drift", 1
 #: An event takes 256 KB; a root takes 1 KB at most.
 _MOST_ROOTS = 100
-_COUNTS = ("add", "change", "destroy", "replace", "outputs", "moved", "actions", "deferred")
 
 logger = Logger(service="tidegate", child=True)
 
@@ -74,5 +73,5 @@ def _root(finding: DriftFinding) -> dict[str, Any]:
         "drifted_since": timestamp_text(finding.drifted_since) if finding.drifted_since else None,
         "reason": finding.reason,
         "deployment": finding.deployment or None,
-        "changes": {name: getattr(changes, name) for name in _COUNTS} if changes else None,
+        "changes": changes.counts if changes else None,
     }

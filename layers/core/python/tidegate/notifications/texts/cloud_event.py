@@ -11,7 +11,6 @@ from tidegate.notifications.texts.words import Said, headline
 from tidegate.rules.timestamp import timestamp_text
 
 CONTENT_TYPE = "application/cloudevents+json"
-_COUNTS = ("add", "change", "destroy", "replace", "outputs", "moved", "actions", "deferred")
 _FIELDS = ("repository", "subject", "stack", "sha", "branch", "deployment", "state", "by", "reason")
 
 
@@ -24,7 +23,7 @@ def cloud_event(said: Said, source: str) -> bytes:
         "text": headline(notice),
         **{key: getattr(notice, key) for key in _FIELDS},
         "details": list(notice.details),
-        "changes": {key: getattr(notice.changes, key) for key in _COUNTS} if notice.changes else None,
+        "changes": notice.changes.counts if notice.changes else None,
         "url": said.url,
         **({"plan": said.plan} if said.plan else {}),
     }

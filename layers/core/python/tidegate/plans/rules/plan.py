@@ -41,9 +41,14 @@ class PlannedChanges:
     resources: int | None = field(default=None, compare=False)
 
     @property
+    def counts(self) -> dict[str, int]:
+        """Each count by its name, as events have them."""
+        names = ("add", "change", "destroy", "replace", "outputs", "moved", "actions", "deferred")
+        return {name: getattr(self, name) for name in names}
+
+    @property
     def any(self) -> bool:
-        resources = self.add or self.change or self.destroy or self.replace
-        return bool(resources or self.outputs or self.moved or self.actions or self.deferred)
+        return any(self.counts.values())
 
 
 @dataclass(frozen=True, slots=True)
