@@ -74,6 +74,17 @@ def domain_error(error: Any, what: str) -> Any:
     return error
 
 
+def at_version(version: int) -> dict[str, Any]:
+    """Return the condition of a write that an item still has this version: 0 if it does not exist."""
+    if not version:
+        return {"ConditionExpression": "attribute_not_exists(pk)"}
+    return {
+        "ConditionExpression": "#version = :version",
+        "ExpressionAttributeNames": {"#version": "version"},
+        "ExpressionAttributeValues": to_item({":version": version}),
+    }
+
+
 @contextmanager
 def refusals_of(what: str) -> Iterator[None]:
     """Raise DynamoDB's errors as domain errors; ``what`` names the item."""

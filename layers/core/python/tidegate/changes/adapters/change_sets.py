@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from tidegate.aws.records import pack, to_item, unpack
-from tidegate.aws.table import Table, reasons, refusals_of
+from tidegate.aws.table import Table, at_version, reasons, refusals_of
 from tidegate.changes.rules.wave import Wave
 from tidegate.ports import Enrolled
 from tidegate.rules.errors import CloudUnavailable, Conflict
@@ -52,11 +52,7 @@ class DynamoChangeSets:
     def save_wave(self, wave: Wave) -> Wave:
         saved = replace(wave, version=wave.version + 1)
         key = {"pk": _waves(wave.change), "sk": wave.stack}
-        based_on = {
-            "ConditionExpression": "version = :before" if wave.version else "attribute_not_exists(pk)",
-            **({"ExpressionAttributeValues": to_item({":before": wave.version})} if wave.version else {}),
-        }
-        self._table.put(_name(wave.change), {**pack(saved), **key, **self._lasting()}, based_on)
+        self._table.put(_name(wave.change), {**pack(saved), **key, **self._lasting()}, at_version(wave.version))
         return saved
 
     def _items(self, change_set: str, partition: str) -> Iterable[dict[str, Any]]:

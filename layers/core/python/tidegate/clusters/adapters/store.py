@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from tidegate.aws.records import pack, to_item, unpack
-from tidegate.aws.table import RECORD, Table, refusals_of
+from tidegate.aws.table import RECORD, Table, at_version, refusals_of
 from tidegate.clusters.rules.record import Checkpoint, ClusterRecord
 
 #: Contexts and checkpoints are for a workflow that is resumed. What has no checkpoint is done again.
@@ -70,15 +70,7 @@ class DynamoClusters:
     def _put(self, record: ClusterRecord, before: int) -> dict[str, Any]:
         key = {"pk": _pk(record.repository), "sk": f"cluster#{record.name}"}
         item = to_item({**key, RECORD: pack(record), "version": record.version})
-        put = {"TableName": self._table.name, "Item": item}
-        if not before:
-            return {**put, "ConditionExpression": "attribute_not_exists(pk)"}
-        return {
-            **put,
-            "ConditionExpression": "#version = :before",
-            "ExpressionAttributeNames": {"#version": "version"},
-            "ExpressionAttributeValues": to_item({":before": before}),
-        }
+        return {"TableName": self._table.name, "Item": item, **at_version(before)}
 
     def _beginning_with(self, repository: str, prefix: str) -> Iterable[dict[str, Any]]:
         return self._table.query(

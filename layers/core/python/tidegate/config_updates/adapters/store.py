@@ -19,7 +19,7 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from tidegate.aws.records import pack, to_item, unpack
-from tidegate.aws.table import OPEN_UPDATES, Table, refusals_of
+from tidegate.aws.table import OPEN_UPDATES, Table, at_version, refusals_of
 from tidegate.config_updates.rules.entry import UpdateEntry
 from tidegate.config_updates.rules.environment import EnvironmentState
 from tidegate.config_updates.rules.promotion import Promotion, Stage
@@ -123,8 +123,8 @@ class DynamoConfigUpdates:
         if promotion.stage is not Stage.ENDED:
             actions = [{"Put": self._put_versioned(saved, open_, promotion.version)}]
         else:
-            condition, values = _version_is(promotion.version)
-            gone = {"Key": to_item({"pk": _pk(promotion.repository), "sk": open_}), **condition, **values}
+            key_of_open = to_item({"pk": _pk(promotion.repository), "sk": open_})
+            gone = {"Key": key_of_open, **at_version(promotion.version)}
             put = self._put_versioned(saved, f"{_ENDED_PROMOTION}{key}", 0, expires_at=self._expiry())
             actions = [{"Delete": gone}, {"Put": put}]
         self._write(promotion.repository, actions)
@@ -168,14 +168,12 @@ class DynamoConfigUpdates:
             yield {"Put": {"Item": to_item({**item, "sk": f"ended#{timestamp_text(entry.ended_at)}#{entry.id}"})}}
 
     def _put_versioned(self, record: _Versioned, sk: str, before: int, **more: Any) -> dict[str, Any]:
-        condition, values = _version_is(before)
         item = {_RECORD: pack(record), "version": record.version, "pk": _pk(record.repository), "sk": sk, **more}
-        put = {"Item": to_item(item), **condition}
-        return {**put, **values}
+        return {"Item": to_item(item), **at_version(before)}
 
     def _unchanged(self, head: UpdateHead) -> dict[str, Any]:
-        condition, values = _version_is(head.version)
-        return {"ConditionCheck": {"Key": to_item({"pk": _pk(head.repository), "sk": _HEAD}), **condition, **values}}
+        key = to_item({"pk": _pk(head.repository), "sk": _HEAD})
+        return {"ConditionCheck": {"Key": key, **at_version(head.version)}}
 
     def _write(self, repository: str, actions: Sequence[Mapping[str, Any]]) -> None:
         named = [{kind: {"TableName": self._table.name, **body} for kind, body in each.items()} for each in actions]
@@ -184,17 +182,6 @@ class DynamoConfigUpdates:
 
     def _expiry(self) -> int:
         return int(self._now()) + KEPT_SECONDS
-
-
-def _version_is(version: int) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the condition that a record still has this version, and the names and values in it."""
-    if not version:
-        return {"ConditionExpression": "attribute_not_exists(pk)"}, {}
-    names = {"ExpressionAttributeNames": {"#version": "version"}}
-    return {"ConditionExpression": "#version = :before"}, {
-        **names,
-        "ExpressionAttributeValues": to_item({":before": version}),
-    }
 
 
 def _pk(repository: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from tidegate.aws.records import pack, to_item, unpack
-from tidegate.aws.table import Table, refusals_of
+from tidegate.aws.table import Table, at_version, refusals_of
 from tidegate.config.rules.drift import DriftRecord
 from tidegate.rules.errors import NotFound
 
@@ -51,7 +51,7 @@ class DynamoDrifts:
         saved = replace(record, version=record.version + 1)
         key = {"pk": _partition(repository), "sk": schedule}
         item = {**pack(saved), **key, "open": OPEN_DRIFTS, "open_since": f"{repository} {schedule}"}
-        self._table.put(_name(repository, schedule), item, _at_version(record.version))
+        self._table.put(_name(repository, schedule), item, at_version(record.version))
         return saved
 
     def remove(self, repository: str, schedule: str) -> None:
@@ -66,13 +66,3 @@ def _partition(repository: str) -> str:
 
 def _name(repository: str, schedule: str) -> str:
     return f"The schedule {schedule} of {repository}"
-
-
-def _at_version(version: int) -> dict[str, Any]:
-    if not version:
-        return {"ConditionExpression": "attribute_not_exists(pk)"}
-    return {
-        "ConditionExpression": "#version = :version",
-        "ExpressionAttributeNames": {"#version": "version"},
-        "ExpressionAttributeValues": to_item({":version": version}),
-    }

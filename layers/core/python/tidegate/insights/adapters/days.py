@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tidegate.aws.records import from_item, pack, to_item, unpack
-from tidegate.aws.table import Table, reasons, refusals_of
+from tidegate.aws.table import Table, at_version, reasons, refusals_of
 from tidegate.deploys.adapters.deployments import record_key
 from tidegate.insights.rules.day import Day
 
@@ -31,7 +31,7 @@ class DynamoInsights:
         return Day(repository, date) if item is None else unpack(Day, item)
 
     def save(self, day: Day) -> None:
-        self._table.put(_name(day.repository), from_item(_put(day)["Item"]), _at_version(day.version))
+        self._table.put(_name(day.repository), from_item(_put(day)["Item"]), at_version(day.version))
 
     def count(self, day: Day, deployment: str) -> bool:
         mark = {
@@ -42,7 +42,7 @@ class DynamoInsights:
             "ExpressionAttributeValues": to_item({":yes": True}),
         }
         actions = [{"Update": {"TableName": self._table.name, **mark}}]
-        actions += [{"Put": {"TableName": self._table.name, **_put(day), **_at_version(day.version)}}]
+        actions += [{"Put": {"TableName": self._table.name, **_put(day), **at_version(day.version)}}]
         with refusals_of(_name(day.repository)):
             try:
                 self._client.transact_write_items(TransactItems=actions)
@@ -84,13 +84,3 @@ def _partition(repository: str) -> str:
 
 def _name(repository: str) -> str:
     return f"The figures of {repository}"
-
-
-def _at_version(version: int) -> dict[str, Any]:
-    if not version:
-        return {"ConditionExpression": "attribute_not_exists(pk)"}
-    return {
-        "ConditionExpression": "#version = :version",
-        "ExpressionAttributeNames": {"#version": "version"},
-        "ExpressionAttributeValues": to_item({":version": version}),
-    }

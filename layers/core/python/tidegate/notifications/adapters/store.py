@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any
 
 from tidegate.aws.records import pack, to_item, unpack
-from tidegate.aws.table import Table
+from tidegate.aws.table import Table, at_version
 from tidegate.notifications.rules.delivery import NotificationDelivery
 from tidegate.notifications.rules.subscription import Subscriptions
 from tidegate.rules.timestamp import timestamp_text
@@ -44,7 +44,7 @@ class DynamoNotifications:
         saved = replace(delivery, version=delivery.version + 1)
         key = {"pk": _pk(delivery.repository), "sk": f"{_DELIVERY}{delivery.id}"}
         item = {**key, _RECORD: pack(saved), "version": saved.version, "expires_at": int(self._now()) + KEPT_SECONDS}
-        self._table.put(f"The notification {delivery.id}", item, _at_version(delivery.version))
+        self._table.put(f"The notification {delivery.id}", item, at_version(delivery.version))
         return saved
 
     def count_message(self, repository: str, destination: str, window: datetime) -> int:
@@ -69,13 +69,3 @@ class DynamoNotifications:
 
 def _pk(repository: str) -> str:
     return f"notifications#{repository}"
-
-
-def _at_version(version: int) -> dict[str, Any]:
-    if not version:
-        return {"ConditionExpression": "attribute_not_exists(pk)"}
-    return {
-        "ConditionExpression": "#version = :version",
-        "ExpressionAttributeNames": {"#version": "version"},
-        "ExpressionAttributeValues": to_item({":version": version}),
-    }
