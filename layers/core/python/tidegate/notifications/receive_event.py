@@ -31,12 +31,13 @@ from tidegate.notifications.rules.delivery import (
     single,
     window,
 )
-from tidegate.notifications.rules.notice import KINDS, Notice, details, notice_of, shortened
+from tidegate.notifications.rules.notice import KINDS, LONGEST_REASON, Notice, details, notice_of
 from tidegate.notifications.rules.subscription import NotificationKind, Subscription
 from tidegate.ports import Ports
 from tidegate.roots.rules.terms import Tagged
 from tidegate.rules.decide_again import deciding_again
 from tidegate.rules.errors import NotFound
+from tidegate.rules.shortened import shortened
 from tidegate.rules.timestamp import timestamp_from
 
 _NOBODY = "Nobody is notified of it."
@@ -83,7 +84,7 @@ def receive_lock(ports: Ports, message: QueueLocked) -> str:
         branch=next((each.revision.branch for each in known.values()), ""),
         deployment=event.deployment,
         by=event.by,
-        reason=shortened(event.reason),
+        reason=shortened(event.reason, LONGEST_REASON),
     )
     return _notify(ports, notice, [frozen_tags(each) for each in known.values()] or _locked_tags(event))
 

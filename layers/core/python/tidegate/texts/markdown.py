@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+from tidegate.rules.shortened import shortened
+
 _ESCAPE_SEQUENCES = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?"  # colours, cursor movements
     r"|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\|\x9c)?"  # titles, links and the like
@@ -40,8 +42,7 @@ def plain(text: str) -> str:
 
 def one_line(text: str, longest: int) -> str:
     """Return the text on one line of at most ``longest`` characters; an ellipsis tells that it was longer."""
-    line = " ".join(plain(text[: 4 * longest]).split())
-    return line if len(line) <= longest else f"{line[: longest - 1]}…"
+    return shortened(" ".join(plain(text[: 4 * longest]).split()), longest)
 
 
 def escaped(text: str, longest: int = 1000) -> str:

@@ -8,6 +8,7 @@ from markupsafe import Markup, escape
 
 from tidegate.deploys.rules.overview import StackOverview
 from tidegate.deploys.rules.state import State
+from tidegate.rules.shortened import shortened
 from tidegate.texts.markdown import plain
 from tidegate.web.picture_layout import HEIGHT, WIDTH, Arrow, Point, layout
 
@@ -83,7 +84,7 @@ def _box(number: int, stack: StackOverview, corner: Point, state: tuple[str, str
         height=HEIGHT,
         inside=_number(left + 14),
         first=_number(top + 25),
-        short=name if len(name) <= _FITTING else f"{name[: _FITTING - 1]}…",
+        short=shortened(name, _FITTING),
         dot=_number(left + 18),
         middle=_number(top + 42),
         beside=_number(left + 28),

@@ -9,6 +9,7 @@ from itertools import pairwise
 from markupsafe import Markup
 
 from tidegate.clusters.rules.overview import Part, PartState, WorkflowOverview
+from tidegate.rules.shortened import shortened
 from tidegate.texts.markdown import plain
 
 #: How the state of a task or hook reads, and its colour.
@@ -129,7 +130,7 @@ def _box(part: Part, top: int) -> Markup:
         height=_BOX,
         inside=_MARGIN + 14,
         first=top + 21,
-        short=title if len(title) <= _FITTING else f"{title[: _FITTING - 1]}…",
+        short=shortened(title, _FITTING),
         dot=_MARGIN + 18,
         middle=top + 36,
         beside=_MARGIN + 28,

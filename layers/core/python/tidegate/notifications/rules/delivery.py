@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from tidegate.notifications.rules.notice import Notice
 from tidegate.notifications.rules.subscription import MOST_URGENT_FIRST, Subscription
+from tidegate.rules.shortened import shortened
 from tidegate.rules.timestamp import timestamp_text
 
 #: Seconds before the second attempt, doubled at each further one, up to the longest: SQS delays no message by more.
@@ -90,7 +91,7 @@ class NotificationDelivery:
         """Return the delivery after a failed attempt: one that is tried again, or that failed for good."""
         over = at - self.made_at >= GIVE_UP_AFTER
         state = DeliveryState.FAILED if over else DeliveryState.SENDING
-        text = error if len(error) <= _LONGEST_ERROR else f"{error[: _LONGEST_ERROR - 1]}…"
+        text = shortened(error, _LONGEST_ERROR)
         ended = at if over else None
         return replace(self, state=state, attempts=self.attempts + 1, error=text, ended_at=ended, begun_at=None)
 

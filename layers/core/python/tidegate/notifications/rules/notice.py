@@ -10,9 +10,10 @@ from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.state import State
 from tidegate.notifications.rules.subscription import NotificationKind
 from tidegate.plans.rules.plan import PlannedChanges
+from tidegate.rules.shortened import shortened
 
 #: Characters of a reason, and lines of details.
-_LONGEST_REASON, _MOST_DETAILS = 500, 20
+LONGEST_REASON, _MOST_DETAILS = 500, 20
 
 #: What a deployment's state means to people.
 KINDS: Mapping[str, NotificationKind] = {
@@ -73,16 +74,11 @@ def notice_of(deployment: Deployment, kind: NotificationKind, at: datetime) -> N
         branch=deployment.revision.branch,
         deployment=deployment.id,
         by=deployment.request.by,
-        reason=shortened(deployment.reason),
+        reason=shortened(deployment.reason, LONGEST_REASON),
         changes=plan.changes if plan else None,
         plan_text=plan.text.key if plan else "",
         review=deployment.review.id if deployment.review and kind in _OF_REVIEWS else "",
     )
-
-
-def shortened(text: str) -> str:
-    """Return a text as part of a notice."""
-    return text if len(text) <= _LONGEST_REASON else f"{text[: _LONGEST_REASON - 1]}…"
 
 
 def details(lines: list[str]) -> tuple[str, ...]:

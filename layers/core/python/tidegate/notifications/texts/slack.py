@@ -15,6 +15,7 @@ from tidegate.deploys.rules.reason import MAXIMUM_REASON
 from tidegate.deploys.rules.review import Answer
 from tidegate.notifications.rules.slack_interaction import REASON, button_value
 from tidegate.notifications.texts.words import Said, facts, headline, more_words, title
+from tidegate.rules.shortened import shortened
 
 #: Slack's limits of characters in a header and in a section.
 _HEADER, _SECTION = 150, 3000
@@ -91,8 +92,7 @@ def _ephemeral(text: str) -> Mapping[str, Any]:
 
 
 def _plain(text: str, longest: int) -> Mapping[str, Any]:
-    shown = text if len(text) <= longest else f"{text[: longest - 1]}…"
-    return {"type": "plain_text", "text": shown, "emoji": False}
+    return {"type": "plain_text", "text": shortened(text, longest), "emoji": False}
 
 
 def _escaped(text: str) -> str:

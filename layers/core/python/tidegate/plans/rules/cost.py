@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tidegate.rules.shortened import shortened
+
 #: Resources that are kept, those whose cost changes most, and characters of an address and of a reason: lists of
 #: deployments read them as well.
 KEPT, LONGEST_ADDRESS, _LONGEST_REASON = 10, 400, 300
@@ -41,12 +43,6 @@ class PlanCost:
 def unknown_cost(problem: str) -> PlanCost:
     """Return a cost that is not known, with the reason in a few words."""
     return PlanCost(problem=shortened(problem, _LONGEST_REASON))
-
-
-def shortened(text: str, longest: int) -> str:
-    """Return a text of at most ``longest`` characters. Halves of characters, which nobody can store, become ``?``."""
-    text = text.encode(errors="replace").decode()
-    return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 def with_cost(plan: bytes, cost: PlanCost | None) -> bytes:

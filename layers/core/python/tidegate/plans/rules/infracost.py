@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any, NoReturn
 
-from tidegate.plans.rules.cost import KEPT, LONGEST_ADDRESS, PlanCost, ResourceCost, shortened, unknown_cost
+from tidegate.plans.rules.cost import KEPT, LONGEST_ADDRESS, PlanCost, ResourceCost, unknown_cost
+from tidegate.rules.shortened import shortened
 
 #: Bytes of the output that are read: that of some thousand resources.
 LARGEST = 16_000_000

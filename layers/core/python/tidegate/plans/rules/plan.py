@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tidegate.plans.rules.cost import PlanCost
+from tidegate.rules.shortened import shortened
 
 #: Addresses kept per kind of change, and characters of each: enough to read in a check run, little enough for a record
 #: and for a runner's result (256 KB). Keys of ``for_each`` may be of any length.
@@ -124,10 +125,7 @@ def _counted(plan: Mapping[str, Any]) -> PlannedChanges:
 
 def _kept(addresses: Sequence[str]) -> tuple[str, ...]:
     """Return the first addresses; a long one is cut with an ellipsis."""
-    return tuple(
-        each if len(each) <= KEPT_CHARACTERS else f"{each[: KEPT_CHARACTERS - 1]}…"
-        for each in addresses[:KEPT_ADDRESSES]
-    )
+    return tuple(shortened(each, KEPT_CHARACTERS) for each in addresses[:KEPT_ADDRESSES])
 
 
 def _changed(outputs: Iterable[Mapping[str, Any]]) -> int:

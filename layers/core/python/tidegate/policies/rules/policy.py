@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from tidegate.rules.shortened import shortened
+
 #: Findings of all sets of one plan in a record, and characters of each of their texts.
 KEPT_FINDINGS = 200
 KEPT_CHARACTERS = 600
@@ -122,7 +124,13 @@ def _kept(verdict: PolicyVerdict, most: int, room: int) -> PolicyVerdict:
     ordered = sorted(verdict.findings, key=lambda finding: (not finding.blocks, bool(finding.exempted_by)))
     findings = tuple(_fitting(map(_shortened, ordered[:most]), room))
     omitted = verdict.omitted + len(ordered) - len(findings)
-    return replace(verdict, findings=findings, error=_cut(verdict.error), file=_cut(verdict.file, 400), omitted=omitted)
+    return replace(
+        verdict,
+        findings=findings,
+        error=shortened(verdict.error, KEPT_CHARACTERS),
+        file=shortened(verdict.file, 400),
+        omitted=omitted,
+    )
 
 
 def _fitting(findings: Iterable[PolicyFinding], room: int) -> Iterator[PolicyFinding]:
@@ -138,13 +146,9 @@ def _fitting(findings: Iterable[PolicyFinding], room: int) -> Iterator[PolicyFin
 def _shortened(finding: PolicyFinding) -> PolicyFinding:
     return replace(
         finding,
-        rule=_cut(finding.rule, 200),
-        message=_cut(finding.message),
-        address=_cut(finding.address, 400),
-        exempted_by=_cut(finding.exempted_by, 200),
-        file=_cut(finding.file, 400),
+        rule=shortened(finding.rule, 200),
+        message=shortened(finding.message, KEPT_CHARACTERS),
+        address=shortened(finding.address, 400),
+        exempted_by=shortened(finding.exempted_by, 200),
+        file=shortened(finding.file, 400),
     )
-
-
-def _cut(text: str, letters: int = KEPT_CHARACTERS) -> str:
-    return text if len(text) <= letters else f"{text[: letters - 1]}…"

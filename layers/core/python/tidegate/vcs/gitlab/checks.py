@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import quote, unquote, urldefrag
 
 from tidegate.rules.errors import ForgeRefused
+from tidegate.rules.shortened import shortened
 from tidegate.vcs.adapters.addresses import GitLabUrls
 from tidegate.vcs.gitlab.access import BAD_REQUEST, NOT_FOUND, GitLabAccess, project
 from tidegate.vcs.gitlab.deploy_notes import DEPLOYS, notify_deployments
@@ -117,7 +118,7 @@ class GitLabChecks(GitLabUrls):
         body = {
             "state": state,
             "name": check_run.name,
-            "description": _shortened(check_run.title),
+            "description": shortened(check_run.title, MAXIMUM_DESCRIPTION),
             "target_url": self._link(repository, check_run),
         }
         pipeline = _pipeline(every)
@@ -178,7 +179,3 @@ def _state(check_run: CheckRun) -> str:
     if check_run.conclusion is not None:
         return _BY_CONCLUSION[check_run.conclusion]
     return _BY_STATUS.get(check_run.status, _RUNNING)
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= MAXIMUM_DESCRIPTION else f"{text[: MAXIMUM_DESCRIPTION - 1]}…"
