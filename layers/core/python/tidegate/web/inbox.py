@@ -23,6 +23,7 @@ from tidegate.deploys.rules.unapproved import asked_here
 from tidegate.ports import KnownRepository, Ports
 from tidegate.rules.access import Action
 from tidegate.rules.timestamp import LONG_AGO
+from tidegate.web.readable import newest
 
 #: Deployments of one activity, and locked or failed roots, that are read: the longest requested first.
 MOST_DEPLOYMENTS, MOST_ATTENTION = 100, 300
@@ -30,8 +31,6 @@ MOST_DEPLOYMENTS, MOST_ATTENTION = 100, 300
 MOST_SCHEDULES, MOST_FAILED = 100, 100
 #: Repositories, those pushed to last, whose newest deployments are shown, and how many of these.
 RECENT_REPOSITORIES, MOST_RECENT = 3, 8
-#: States of what was deployed.
-_DEPLOYED = frozenset({State.APPLIED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,11 +138,6 @@ def deciding_action(deployment: Deployment) -> Action:
     return Action.APPLY if retries else Action.REVIEW
 
 
-def newest(repositories: Iterable[KnownRepository], most: int) -> list[KnownRepository]:
-    """Return the repositories that were pushed to last."""
-    return sorted(repositories, key=lambda each: each.seen_at, reverse=True)[:most]
-
-
 def _since(deployment: Deployment) -> datetime:
     return deployment.changed_at or deployment.request.at
 
@@ -168,5 +162,5 @@ def _recent(ports: Ports, repositories: Iterable[KnownRepository]) -> tuple[Depl
         ports.repository_index.of_repository(each.name, 2 * MOST_RECENT)
         for each in newest(repositories, RECENT_REPOSITORIES)
     ]
-    deployed = [one for page in pages for one in page.deployments if one.state in _DEPLOYED]
+    deployed = [one for page in pages for one in page.deployments if one.state is State.APPLIED]
     return tuple(sorted(deployed, key=lambda one: one.changed_at or one.request.at, reverse=True)[:MOST_RECENT])

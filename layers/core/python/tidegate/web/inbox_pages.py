@@ -12,8 +12,8 @@ from tidegate.gates.get_change import replaced_by
 from tidegate.ports import Ports
 from tidegate.web.authorization import Authorization
 from tidegate.web.cluster_pages import CLUSTER_STATES
-from tidegate.web.inbox import deciding_action, get_inbox, newest
-from tidegate.web.readable import Readable, readable
+from tidegate.web.inbox import deciding_action, get_inbox
+from tidegate.web.readable import Readable, newest, readable
 from tidegate.web.rendering import Rendering
 from tidegate.web.search import LONGEST_SEARCH, search
 

@@ -20,9 +20,8 @@ from tidegate.ports import Ports
 from tidegate.web.api import described
 from tidegate.web.authorization import Authorization
 from tidegate.web.charts import Chart, Series, rows
-from tidegate.web.inbox import newest
 from tidegate.web.insight_models import InsightsModel, insights_model
-from tidegate.web.readable import Readable, readable
+from tidegate.web.readable import Readable, newest, readable
 from tidegate.web.rendering import Rendering
 from tidegate.web.request_models import RepositoryName
 

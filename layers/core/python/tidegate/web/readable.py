@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tidegate.ports import KnownRepository, RepositoryIndex
@@ -23,3 +24,8 @@ def readable(repository_index: RepositoryIndex, authorization: Authorization, lo
     permissions = authorization.listed(login, every)
     may_read = [permission is not None and permission >= Permission.READ for permission in permissions]
     return Readable([one for one, is_read in zip(every, may_read, strict=True) if is_read], permissions.count(None))
+
+
+def newest(repositories: Iterable[KnownRepository], most: int) -> list[KnownRepository]:
+    """Return the repositories that were pushed to last."""
+    return sorted(repositories, key=lambda each: each.seen_at, reverse=True)[:most]

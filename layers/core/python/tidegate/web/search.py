@@ -12,6 +12,7 @@ from tidegate.deploys.rules.summary import DeploymentSummary, summary_of
 from tidegate.ports import KnownRepository, Ports, RepositoryNames
 from tidegate.pull_requests.rules.record import PullRequestRecord
 from tidegate.web.nested import in_path
+from tidegate.web.readable import newest
 
 #: Characters of a search, results of a kind, and open pull requests that are read.
 LONGEST_SEARCH, MOST_RESULTS, MOST_PULL_REQUESTS = 200, 20, 100
@@ -71,8 +72,8 @@ def _listed(kind: str, hits: Iterable[Hit]) -> Hits:
 
 
 def _recent(ports: Ports, repositories: Iterable[KnownRepository]) -> list[DeploymentSummary]:
-    newest = sorted(repositories, key=lambda each: each.seen_at, reverse=True)[:SEARCHED_REPOSITORIES]
-    pages = (ports.repository_index.of_repository(each.name, SEARCHED_DEPLOYMENTS) for each in newest)
+    searched = newest(repositories, SEARCHED_REPOSITORIES)
+    pages = (ports.repository_index.of_repository(each.name, SEARCHED_DEPLOYMENTS) for each in searched)
     found = [one for page in pages for one in page.deployments]
     return sorted(found, key=lambda one: (one.request.at, one.id), reverse=True)
 
@@ -85,9 +86,9 @@ def _deployments(
     if exact is not None and exact.repository in readable:
         yield summary_of(exact)
     for one in recent:
-        told = one.request.headline
-        number = ports.terms.reference(told.pull_request) if told.pull_request else ""
-        if _has(f"{told.text} {told.title} {number}", words) and (exact is None or one.id != exact.id):
+        headline = one.request.headline
+        number = ports.terms.reference(headline.pull_request) if headline.pull_request else ""
+        if _has(f"{headline.text} {headline.title} {number}", words) and (exact is None or one.id != exact.id):
             yield one
 
 
