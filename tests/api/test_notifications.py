@@ -27,6 +27,7 @@ def test_the_newest_notifications_are_shown_with_what_became_of_them(wires, brow
     for word in ("Delivered", "Being sent", "HTTP status <503>", "owners", "Review waits: network"):
         assert word in page.text
     assert "<503>" not in page.body
+    assert '<a href="/repositories">Repositories</a>' in page.body
 
 
 def test_each_state_has_a_word(wires, browser):

@@ -4,13 +4,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated, Any
 
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from aws_lambda_powertools.event_handler.openapi.params import Query
 
-from tidegate.notifications.rules.subscription import Subscription
 from tidegate.ports import Ports
 from tidegate.web.api import described
 from tidegate.web.notification_models import NotificationList, notification
@@ -39,34 +37,23 @@ class NotificationPages:
             responses=described(200, "Notifications", NotificationList, 404),
         )
         def notifications(repository: Annotated[RepositoryName, Query()]) -> NotificationList:
-            return self._listed(app)
+            return self._found(app)[0]
 
-    def _listed(self, app: APIGatewayHttpResolver) -> NotificationList:
+    def _found(self, app: APIGatewayHttpResolver) -> tuple[NotificationList, bool]:
+        """Return the newest notifications, and whether anybody is notified."""
         repository = app.context["access"].repository
         found = self._ports.notifications.deliveries(repository, LISTED)
-        listed = [notification(each) for each in found]
         subscribed = self._ports.notifications.subscriptions(repository).listed
-        return NotificationList(
-            repository=repository, notifications=listed, problems=self._problems(repository, subscribed)
-        )
-
-    def _problems(self, repository: str, subscribed: Sequence[Subscription]) -> list[str]:
-        """Return why destinations of the subscriptions get nothing."""
         named = sorted({name for each in subscribed for name in each.destinations})
         problems = (self._ports.declared_destinations.problem(name, repository) for name in named)
-        return [each for each in problems if each]
+        listed = NotificationList(
+            repository=repository,
+            notifications=[notification(each) for each in found],
+            problems=[each for each in problems if each],
+        )
+        return listed, bool(subscribed)
 
     def _page(self, app: APIGatewayHttpResolver) -> Response[str]:
-        repository = app.context["access"].repository
-        found = self._ports.notifications.deliveries(repository, LISTED)
-        subscribed = self._ports.notifications.subscriptions(repository).listed
-        listed = [notification(each) for each in found]
-        return self._rendering.show(
-            app,
-            "notifications.html",
-            repository=repository,
-            notifications=[(one, each.made_at, each.ended_at) for one, each in zip(listed, found, strict=True)],
-            subscribed=bool(subscribed),
-            problems=self._problems(repository, subscribed),
-            has_slack=bool(self._ports.slack_apps.names()),
-        )
+        shown, subscribed = self._found(app)
+        has_slack = bool(self._ports.slack_apps.names())
+        return self._rendering.show(app, "notifications.html", shown=shown, subscribed=subscribed, has_slack=has_slack)
