@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Any
-from urllib.parse import parse_qs, urlencode
+from urllib.parse import urlencode
 
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from aws_lambda_powertools.event_handler.exceptions import NotFoundError
@@ -28,6 +28,7 @@ from tidegate.web.cluster_api import ClusterApi
 from tidegate.web.cluster_pages import ClusterPages
 from tidegate.web.compression import compressed
 from tidegate.web.drift_pages import DriftPages
+from tidegate.web.forms import form_of
 from tidegate.web.inbox_pages import InboxPages
 from tidegate.web.insight_pages import InsightPages
 from tidegate.web.lock_pages import LockPages
@@ -67,8 +68,6 @@ _UPDATES = "/api/v1/config-updates/"
 #: Bytes of a body about config updates: 300 services of usual names need a third of it.
 LARGEST_BODY = 256 * 1024
 _API = "/api/"
-#: Fields of a form: one for each selected plan, and some more.
-_MOST_FIELDS = 50
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -215,13 +214,7 @@ class WebApplication:
 
     def _form(self, app: APIGatewayHttpResolver, session: Session) -> dict[str, list[str]]:
         """Return a form's values by field. Raise ForgedRequest unless it comes from a page of this session."""
-        origin = app.current_event.headers.get("origin")
-        if origin is not None and origin != self._url:
-            raise ForgedRequest
-        try:
-            form = parse_qs(app.current_event.decoded_body or "", keep_blank_values=True, max_num_fields=_MOST_FIELDS)
-        except ValueError as error:
-            raise InvalidRequest("The form has too many fields.") from error
+        form = form_of(app.current_event, self._url)
         if not self._ports.sessions.is_form_token(session, form.get("csrf", [""])[0]):
             raise ForgedRequest
         return form

@@ -8,15 +8,18 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
-from aws_lambda_powertools.shared.cookies import Cookie, SameSite
+from aws_lambda_powertools.shared.cookies import Cookie
 
 from tidegate.ports import Ports
+from tidegate.web.cookies import Cookies
 from tidegate.web.refusals import SignInFailed
 from tidegate.web.rendering import Rendering
 from tidegate.web.session import SESSION_SECONDS, SIGN_IN_SECONDS, Session
 
 #: Redirect targets after signing in: a path of ours, in characters that all browsers read the same.
 _LOCAL = re.compile(r"/(?![/\\])[A-Za-z0-9._~!$&'()*+,;=:@%/?-]{0,1500}")
+#: The cookies of a session, and of a sign-in that has begun.
+_SESSION, _SIGN_IN = "tidegate", "tidegate-sign-in"
 
 #: Says that a sign-in has moved to ``web_url``. It moves once: behind a proxy, requests always come to another name.
 _MOVED = "moved"
@@ -27,11 +30,8 @@ class SigningIn:
 
     def __init__(self, ports: Ports, rendering: Rendering) -> None:
         self._ports, self._rendering = ports, rendering
-        self._secure = ports.web_url.startswith("https:")
+        self._cookies = Cookies(ports.web_url)
         self._callback = f"{ports.web_url}/login/callback"
-        # With this prefix a browser accepts the cookie from this host only, and only over TLS.
-        prefix = "__Host-" if self._secure else ""
-        self._session_cookie, self._sign_in_cookie = f"{prefix}tidegate", f"{prefix}tidegate-sign-in"
 
     def add_to(self, app: APIGatewayHttpResolver) -> None:
         """Register the routes."""
@@ -50,12 +50,12 @@ class SigningIn:
             if session is not None:
                 self._ports.sign_outs.end(session.id, session.ends)
             page = self._rendering.page("signed_out.html", person=None, csrf="")
-            page.cookies.append(self._cookie(self._session_cookie, "", 0))
+            page.cookies.append(self._cookies.new(_SESSION, "", 0))
             return page
 
     def session(self, event: Any) -> Session | None:
         """Return the session of a request, if it has one that was not ended by signing out."""
-        cookie = _cookies(event).get(self._session_cookie, "")
+        cookie = self._cookies.of(event, _SESSION)
         session = self._ports.sessions.read(cookie) if cookie else None
         return None if session is None or self._ports.sign_outs.is_ended(session.id) else session
 
@@ -65,7 +65,7 @@ class SigningIn:
             return _to(f"{self._ports.web_url}/login?{urlencode({'next': target, _MOVED: '1'})}", [])
         nonce, cookie = self._ports.sessions.begin_sign_in(target)
         address = self._ports.accounts.authorize_url(nonce, self._callback)
-        return _to(address, [self._cookie(self._sign_in_cookie, cookie, SIGN_IN_SECONDS)])
+        return _to(address, [self._cookies.new(_SIGN_IN, cookie, SIGN_IN_SECONDS)])
 
     def _is_elsewhere(self, event: Any) -> bool:
         """Tell whether a request came to another name than the provider sends people back to, which has no cookies."""
@@ -74,7 +74,7 @@ class SigningIn:
 
     def _end(self, event: Any, query: dict[str, str]) -> Response[str]:
         sessions = self._ports.sessions
-        begun = sessions.read_sign_in(_cookies(event).get(self._sign_in_cookie, ""), query.get("state", ""))
+        begun = sessions.read_sign_in(self._cookies.of(event, _SIGN_IN), query.get("state", ""))
         if begun is None:
             raise SignInFailed("it took too long, or was started in another browser.")
         token = self._ports.accounts.exchange(query.get("code", ""), self._callback)
@@ -82,21 +82,10 @@ class SigningIn:
         if login is None:
             raise SignInFailed("the VCS provider did not say who you are.")
         cookies = [
-            self._cookie(self._session_cookie, sessions.begin(login), SESSION_SECONDS),
-            self._cookie(self._sign_in_cookie, "", 0),
+            self._cookies.new(_SESSION, sessions.begin(login), SESSION_SECONDS),
+            self._cookies.new(_SIGN_IN, "", 0),
         ]
         return _to(local_path(begun.target), cookies)
-
-    def _cookie(self, name: str, value: str, seconds: int) -> Cookie:
-        return Cookie(
-            name=name,
-            value=value,
-            path="/",
-            secure=self._secure,
-            http_only=True,
-            same_site=SameSite.LAX_MODE,
-            max_age=seconds,
-        )
 
 
 def local_path(target: str) -> str:
@@ -104,11 +93,6 @@ def local_path(target: str) -> str:
     if not _LOCAL.fullmatch(target) or urlsplit(target).netloc:
         return "/"
     return "/" if target.startswith(("/login", "/logout")) else target
-
-
-def _cookies(event: Any) -> dict[str, str]:
-    pairs = (cookie.partition("=") for cookie in event.raw_event.get("cookies") or [])
-    return {name.strip(): value.strip() for name, _, value in pairs}
 
 
 def _to(address: str, cookies: list[Cookie]) -> Response[str]:
