@@ -41,6 +41,15 @@ def parts(page):
     }
 
 
+def test_several_plans_of_a_change_lead_to_where_they_are_decided_at_once(wires, browser):
+    for number, change in enumerate(("c-1", "c-1", "c-2"), 1):
+        placed(wires, State.AWAITING_REVIEW, number, headline=Headline("Enlarge it"), change_set=change)
+    page = browser.get("/")
+    assert "Review the 2 plans of Enlarge it at once" in page.text
+    assert page.body.count('href="/changes/') == 1
+    assert 'href="/changes/c-1"' in page.body
+
+
 def test_the_inbox_sorts_all_that_goes_on_by_what_it_needs(wires, browser):
     for number, state in enumerate(STATES, 1):
         placed(wires, state, number)

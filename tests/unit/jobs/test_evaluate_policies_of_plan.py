@@ -117,7 +117,8 @@ def test_a_plan_that_a_set_refuses_is_not_reviewed_and_it_is_said_by_which_rule(
     judged = scenario.goes_through(DENIED)
     assert judged.next == "refused"
     assert judged.reason == (
-        "Policy set words blocks this plan by main.deny (aws_s3_bucket.all). It has 0 of 1 approvals by its owners."
+        "Policy set words blocks this plan by main.deny (aws_s3_bucket.all): It is public. "
+        "It has 0 of 1 approvals by its owners."
     )
     assert (scenario.deployment.state, scenario.deployment.planned.plan) == (State.PLANNING, scenario.plan)
 
@@ -146,7 +147,7 @@ def test_a_set_without_owners_or_that_cannot_be_evaluated_refuses_in_its_own_wor
     )
     judged = scenario.goes_through(DENIED)
     assert "Policy set broken blocks this plan" in judged.reason
-    assert "by main.deny (aws_s3_bucket.all). It has no owners" in judged.reason
+    assert "by main.deny (aws_s3_bucket.all): It is public. It has no owners" in judged.reason
 
 
 def test_a_rule_without_a_resource_and_more_sets_than_a_sentence_names_are_told(scenario):
@@ -155,7 +156,7 @@ def test_a_rule_without_a_resource_and_more_sets_than_a_sentence_names_are_told(
     judged = scenario.goes_through(replace(DENIED, address=""))
     assert judged.reason.endswith("Other policy sets block it, too: 2.")
     scenario.place()
-    assert "by main.deny. It has" in scenario.goes_through(replace(DENIED, address="")).reason
+    assert "by main.deny: It is public. It has" in scenario.goes_through(replace(DENIED, address="")).reason
 
 
 def test_a_plan_that_was_not_held_against_its_sets_does_not_pass(scenario):

@@ -52,9 +52,9 @@ def _said(standing: Standing) -> str:
 
 
 def by_what(verdict: PolicyVerdict) -> str:
-    """Return the first refusal of a plan: a rule with its resource, or why the set cannot be evaluated."""
+    """Return the first refusal of a plan: a rule, its resource and what it says, or why the set has no verdict."""
     if verdict.error:
         return f": {verdict.error[:_CHARACTERS].rstrip('.')}"
     first = next(each for each in verdict.findings if each.blocks)
     about = f" ({first.address[:_CHARACTERS]})" if first.address else ""
-    return f" by {first.rule}{about}"
+    return f" by {first.rule}{about}: {first.message[:_CHARACTERS].rstrip('.')}"
