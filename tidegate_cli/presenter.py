@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 #: Columns from which a list of deployments is a table.
 _WIDE = 120
-#: Deployments that are named of those that one waits for.
+#: Deployments that are named of those that one waits for, and repositories that need somebody.
 _NAMED = 5
 #: States that a deployment can be run again from. Of the others that can, somebody wanted them to end.
 _RUN_AGAIN = {"plan_failed", "apply_failed", "engine_fault", "review_expired", "gate_expired"}
@@ -104,7 +104,7 @@ def unfolded(line: str, style: str = "") -> Text:
 
 
 def repositories(shown: Sequence[tuple[RepositoryModel, Sequence[RootModel]]]) -> RenderableType:
-    """Return all repositories with counts of their roots."""
+    """Return all repositories with counts of their roots, and how to see the first of those that need somebody."""
     table = screen.table("REPOSITORY", *_COUNTS, right=_COUNTS, whole=["REPOSITORY"])
     for repository, its in shown:
         needed = Counter(need for root in its for need in _needs_of(root))
@@ -118,7 +118,8 @@ def repositories(shown: Sequence[tuple[RepositoryModel, Sequence[RootModel]]]) -
             _count(sum(root.waiting for root in its)),
             _count(needed[Need.LOCKED], "bold red"),
         )
-    return Group(table, Text(), command("tidegate status OWNER/NAME"))
+    needing = [repository.name for repository, its in shown if any(map(_needs_of, its))]
+    return Group(table, Text(), *(command(f"tidegate status {name}") for name in needing[:_NAMED] or ["OWNER/NAME"]))
 
 
 def _needs_of(root: RootModel) -> tuple[Need, ...]:

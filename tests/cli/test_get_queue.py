@@ -18,7 +18,7 @@ def with_roots(api, *roots):
 
 def test_the_list_of_repositories_counts_what_runs_waits_and_is_locked(api, tidegate):
     with_roots(api, root(running=brief(), waiting=3, lock=LOCK), root(name="network"))
-    line = next(line for line in tidegate("status").stdout.splitlines() if "acme/live" in line)
+    line = next(line for line in tidegate("status").stdout.splitlines() if line.startswith("acme/live"))
     assert line.split() == ["acme/live", "2", "-", "1", "-", "-", "3", "1"]
 
 
@@ -27,9 +27,17 @@ def test_the_list_of_repositories_counts_what_failed_or_is_blocked(api, tidegate
     again = root(name="app", last=brief(state="plan_failed"), running=brief(state="blocked"))
     planned = [root(name=name, running=brief(state=name)) for name in ("planning", "applying", "gated")]
     with_roots(api, failed, again, *planned)
-    head, line = (line for line in tidegate("status").stdout.splitlines() if "REVIEW" in line or "acme/live" in line)
+    head, line = (
+        line for line in tidegate("status").stdout.splitlines() if "REVIEW" in line or line.startswith("acme/live")
+    )
     counts = dict(zip(head.split()[1:], line.split()[1:], strict=True))
     assert (counts["FAILED"], counts["BLOCKED"], counts["REVIEW"], counts["RUNNING"]) == ("1", "1", "-", "2")
+
+
+@pytest.mark.parametrize(("roots", "named"), [(root(running=brief()), "acme/live"), (root(), "OWNER/NAME")])
+def test_the_list_of_repositories_says_where_somebody_is_needed(api, tidegate, roots, named):
+    with_roots(api, roots)
+    assert tidegate("status").stdout.rstrip().endswith(f"→ tidegate status {named}")
 
 
 def test_roots_show_their_state_in_words_and_what_to_type_next(api, tidegate):
