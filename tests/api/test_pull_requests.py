@@ -153,7 +153,7 @@ def test_the_page_shows_what_a_merge_would_do_and_leads_to_the_logs(pull, browse
     page = browser.get(f"/pulls/{REPOSITORY}/5")
     assert page.status == 200
     assert "author asks to merge feature into main" in page.text
-    assert "2 of 2 planned" in page.text
+    assert "1 of 2 planned, 1 failed" in page.text
     assert "security: fails" in page.text
     assert "The plan failed." in page.text
     assert "IsCommentUpToDate True UpToDate" in page.text

@@ -18,7 +18,7 @@ from tidegate.rules.errors import InvalidName
 #: Characters of a title and of a message at most: a check run's annotations have few, and the log has all.
 LONGEST_TITLE, LONGEST_MESSAGE = 200, 2000
 #: Characters of what the first error says at most, in a line of a list.
-LONGEST_SAID = 200
+LONGEST_SAID = 240
 _ERROR = "Error: "
 #: What ends an error: a warning, and lines of the runner and the engine after the last one.
 _OTHER = ("Warning: ", "tidegate: ", "Releasing state lock.")
