@@ -7,6 +7,7 @@ import json
 import socket
 import threading
 from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 from moto import mock_aws
@@ -109,6 +110,28 @@ def test_an_answer_that_comes_byte_by_byte_is_not_awaited():
             post("hooks", f"http://127.0.0.1:{listener.getsockname()[1]}", b"", {}, 0.3)
         ended.set()
         thread.join()
+
+
+def test_a_receiver_that_takes_too_long_is_not_called_for_a_minute_and_holds_up_nobody_else():
+    at, never = [1000.0], threading.Event()
+
+    def answers(request):
+        if request.path == "/slow":
+            never.wait(0.3)
+        return 204, {}, b""
+
+    with server(answers) as (url, received):
+        ours = HttpReceivers(SECRETS.get, lambda: None, str, now=lambda: at[0], is_local=True, seconds=0.1)
+        slow, other = hook(f"{url}/slow"), replace(hook(f"{url}/other"), name="other")
+        with pytest.raises(NotDelivered, match="TimeoutError"):
+            ours.send(slow, MESSAGE)
+        with pytest.raises(NotDelivered, match="a moment ago"):
+            ours.send(slow, MESSAGE)
+        ours.send(other, MESSAGE)
+        at[0] += 60
+        with pytest.raises(NotDelivered, match="TimeoutError"):
+            ours.send(slow, MESSAGE)
+    assert [each.path for each in received] == ["/slow", "/other", "/slow"]
 
 
 def test_slack_is_asked_with_its_token_and_says_in_its_answer_whether_it_took_the_message():

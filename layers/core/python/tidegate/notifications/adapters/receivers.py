@@ -23,12 +23,14 @@ from tidegate.rules.errors import CloudUnavailable
 
 #: Seconds that a receiver may take, and bytes of its answer that are read.
 MOST_SECONDS, MOST_BYTES = 10.0, 64 * 1024
+#: Seconds for which a destination that took too long is not called: few functions send the messages of all.
+REST_SECONDS = 60
 _SUCCESS = range(200, 300)
 
 
 class HttpReceivers:
     """The port ``Receivers``. ``secret`` returns the fields of a secret by its name, ``topic`` the ARN of an e-mail
-    destination's topic by its name; ``now`` gives the time in seconds since 1970.
+    destination's topic by its name; ``now`` gives the time in seconds since 1970. An answer may take ``seconds``.
     """
 
     def __init__(
@@ -39,8 +41,11 @@ class HttpReceivers:
         *,
         is_local: bool = False,
         now: Callable[[], float] = time.time,
+        seconds: float = MOST_SECONDS,
     ) -> None:
+        self._seconds = seconds
         self._secret, self._sns, self._topic, self._is_local, self._now = secret, sns, topic, is_local, now
+        self._rests: dict[str, float] = {}
 
     def send(self, destination: Destination, message: Outgoing) -> None:
         """Send a message. Raise NotDelivered."""
@@ -98,8 +103,15 @@ class HttpReceivers:
     def _post(self, destination: Destination, url: str, message: Outgoing, headers: Mapping[str, str]) -> bytes:
         if problem := url_problem(url, is_local=self._is_local):
             raise NotDelivered(destination.name, problem)
+        if self._now() < self._rests.get(destination.name, 0):
+            raise NotDelivered(destination.name, "no answer to another message a moment ago")
         sent = {"content-type": message.content_type, **headers}
-        return post(destination.name, url, message.body, sent, MOST_SECONDS)
+        try:
+            return post(destination.name, url, message.body, sent, self._seconds)
+        except NotDelivered as error:
+            if isinstance(error.__cause__, TimeoutError):
+                self._rests[destination.name] = self._now() + REST_SECONDS
+            raise
 
 
 def post(name: str, url: str, content: bytes, headers: Mapping[str, str], seconds: float) -> bytes:
@@ -141,6 +153,9 @@ def _ended_after(seconds: float, connection: socket.socket) -> Iterator[None]:
     timer.start()
     try:
         yield
+    except (OSError, http.client.HTTPException):
+        if not is_over.is_set():
+            raise
     finally:
         timer.cancel()
     if is_over.is_set():
