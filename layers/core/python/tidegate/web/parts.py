@@ -8,6 +8,9 @@ from tidegate.ports import ForgeUrls, Ports
 from tidegate.vcs.rules.forge_terms import GITHUB_TERMS, ForgeTerms
 from tidegate.web.refusals import UnknownRoot
 
+#: Roots whose names are compared with one that is unknown.
+_MOST_NAMES = 500
+
 
 @dataclass(frozen=True, slots=True)
 class WebLinks:
@@ -22,5 +25,6 @@ class WebLinks:
 
 
 def unknown_root(ports: Ports, repository: str, root: str) -> UnknownRoot:
-    """Return the refusal of a root that a repository does not have."""
-    return UnknownRoot(root, [head.root_name for head in ports.repository_index.roots(repository)])
+    """Return the refusal of a root that a repository does not have; one read finds the nearest name."""
+    known = ports.repository_index.some_roots(repository, _MOST_NAMES)
+    return UnknownRoot(root, [head.root_name for head in known.heads])
