@@ -139,7 +139,7 @@ def _fields(figures: Figures) -> dict[str, object]:
         "queue_time": _duration(figures.queue),
         "review_wait": _duration(figures.review),
         "run_time": _duration(figures.run),
-        "cost_usd": figures.cost / 1_000_000,
+        "cost_usd": figures.dollars,
     }
 
 

@@ -31,7 +31,6 @@ _USUAL = Span.MONTH
 #: What the form and the API call roots without a team.
 NO_TEAM = "-"
 _LONGEST_NAME = 200
-_MILLION = 1_000_000
 _TIMES = ("lead", "queue", "review", "run")
 _Name = Annotated[str, Query(max_length=_LONGEST_NAME)]
 
@@ -160,7 +159,7 @@ def charts(periods: Sequence[Period], span: Span) -> list[Chart]:
             "Cost of runners",
             "At the prices of Fargate in us-east-1.",
             labels,
-            (series("dollars", "narrow", lambda each: each.figures.cost / _MILLION),),
+            (series("dollars", "narrow", lambda each: each.figures.dollars),),
             dollars,
         ),
     ]
@@ -224,7 +223,7 @@ def _label(period: Period, span: Span) -> str:
 def _numbers(figures: Figures) -> list[str | int | float | None]:
     times = [_histogram(figures, name).percentile(each) for name in _TIMES for each in (50, 90)]
     counts = [figures.applied, figures.unchanged, figures.failed, figures.other]
-    return [*counts, *(None if each is None else round(each) for each in times), figures.cost / _MILLION]
+    return [*counts, *(None if each is None else round(each) for each in times), figures.dollars]
 
 
 def _span(asked: dict[str, str]) -> Span:

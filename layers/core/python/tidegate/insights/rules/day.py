@@ -41,6 +41,11 @@ class Figures:
         return self.applied + self.unchanged + self.failed
 
     @property
+    def dollars(self) -> float:
+        """What their runners cost."""
+        return self.cost / 1_000_000
+
+    @property
     def failure_rate(self) -> float | None:
         """The share that failed of what was attempted, None without attempts."""
         return self.failed / self.attempted if self.attempted else None
