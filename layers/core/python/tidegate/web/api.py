@@ -39,7 +39,7 @@ from tidegate.web.answer_size import fitting
 from tidegate.web.authorization import Access, Authorization
 from tidegate.web.change_models import ChangeModel
 from tidegate.web.parts import unknown_root
-from tidegate.web.readable import readable
+from tidegate.web.readable import newest, readable
 from tidegate.web.refusals import Hidden, ensure_done
 from tidegate.web.request_models import LAST_PART, MAXIMUM_OWNER, OWNER, REPOSITORY, RootName
 from tidegate.web.shapes import Shapes
@@ -260,14 +260,12 @@ class Api:
         """Search the repositories that somebody may read, those that something happened in last."""
         asked, ports = parse_deployment_query(query or ""), self._ports
         allowed = readable(ports.repository_index, self._authorization, login)
-        newest = sorted(allowed.repositories, key=lambda known: known.seen_at, reverse=True)
         last = summary_of(ports.deployments.get(after)) if after else None
         if last is not None and last.repository not in {known.name for known in allowed.repositories}:
             raise NotFound("deployment", last.id)  # As if it did not exist, for who may not read it.
-        found = search_all_deployments(
-            ports, [known.name for known in newest[:SEARCHED_REPOSITORIES]], asked, limit, last
-        )
-        left = allowed.unchecked + len(newest[SEARCHED_REPOSITORIES:])
+        searched = newest(allowed.repositories, SEARCHED_REPOSITORIES)
+        found = search_all_deployments(ports, [known.name for known in searched], asked, limit, last)
+        left = allowed.unchecked + len(allowed.repositories) - len(searched)
         return self._shapes.found(found, left)
 
     def _requests(self, app: APIGatewayHttpResolver) -> None:

@@ -24,7 +24,7 @@ from tidegate.deploys.rules.outcome import Unlocking
 from tidegate.deploys.rules.phases import phases
 from tidegate.deploys.rules.query import parse_deployment_query
 from tidegate.deploys.rules.root_query_of_deployments import parse_root_query
-from tidegate.deploys.rules.state import State
+from tidegate.deploys.rules.state import State, is_final
 from tidegate.deploys.rules.summary import DeploymentSummary, summary_of
 from tidegate.deploys.search_deployments import Found, search_deployments
 from tidegate.deploys.texts.advice import advice_on
@@ -47,7 +47,7 @@ from tidegate.web.plan_pages import plan_lines, shown_plan
 from tidegate.web.plan_view import PlanView
 from tidegate.web.readable import readable
 from tidegate.web.refusals import Hidden, ensure_done
-from tidegate.web.rendering import Rendering, address, is_over, see_other
+from tidegate.web.rendering import Rendering, address, see_other
 from tidegate.web.root_grid import root_grid
 from tidegate.web.shapes import Shapes
 from tidegate.web.static_files import static_file
@@ -71,7 +71,7 @@ class Pages:
         """Register all routes."""
         hidden: dict[str, Any] = {"include_in_schema": False, "enable_validation": False}
         app.get("/repositories", **hidden)(lambda: self._repositories(app))
-        app.get("/static/<file>", **hidden)(static_name)
+        app.get("/static/<file>", **hidden)(static_file)
         app.get("/repositories/<owner>/<name>", **hidden)(lambda **_: self._repository(app))
         app.get("/repositories/<owner>/<name>/deployments", **hidden)(lambda **_: self._deployments(app))
         app.get("/queue", **hidden)(lambda: self._queue(app))
@@ -80,14 +80,10 @@ class Pages:
         app.post("/deployments/<id>/cancel", **hidden)(lambda **_: self._cancel(app))
         app.post("/deployments/<id>/rerun", **hidden)(lambda **_: self._rerun(app))
 
-    def show(self, app: APIGatewayHttpResolver, template: str, **values: Any) -> Response[str]:
-        """Return a page for the person who asks."""
-        return self._rendering.show(app, template, **values)
-
     def _repositories(self, app: APIGatewayHttpResolver) -> Response[str]:
         found = readable(self._ports.repository_index, self._authorization, app.context["access"].login)
         work = get_open_work(self._ports, {known.name for known in found.repositories})
-        return self.show(
+        return self._rendering.show(
             app,
             "repositories.html",
             repositories=found.repositories,
@@ -108,9 +104,10 @@ class Pages:
             problem = str(error)
         recent = HistoryPage(()) if query else self._ports.repository_index.of_repository(repository, CHANGES_READ)
         drifted, now = self._drifted(repository), self._ports.clock.now()
-        response = self.show(
+        return self._rendering.show(
             app,
             "repository.html",
+            HTTPStatus.BAD_REQUEST if problem else HTTPStatus.OK,
             notice=lock_notice(fields.get("done", ""), locked=bool(found.locks.locks)),
             repository=repository,
             query=query,
@@ -127,9 +124,6 @@ class Pages:
             has_updates=bool(self._ports.config_updates.head(repository).version),
             has_clusters=bool(self._ports.clusters.clusters(repository)),
         )
-        if problem:
-            response.status_code = HTTPStatus.BAD_REQUEST
-        return response
 
     def _drifted(self, repository: str) -> list[DriftFinding]:
         """Return what drift detection last found to have drifted in a repository."""
@@ -149,14 +143,12 @@ class Pages:
         return self._list(app, page, shown)
 
     def _search(self, app: APIGatewayHttpResolver, query: str, shown: Mapping[str, Any]) -> Response[str]:
-        """Return what matches; a query that means nothing is told below its box."""
+        """Return what matches; the problem of an invalid query is below its box."""
         try:
             asked = parse_deployment_query(query)
         except InvalidTagQuery as error:
-            told = {**shown, "problem": str(error)}
-            response = self.show(app, "deployments.html", page=HistoryPage(()), locked=(), replaced={}, **told)
-            response.status_code = HTTPStatus.BAD_REQUEST
-            return response
+            nothing = {**shown, "problem": str(error), "page": HistoryPage(()), "locked": (), "replaced": {}}
+            return self._rendering.show(app, "deployments.html", HTTPStatus.BAD_REQUEST, **nothing)
         found = search_deployments(
             self._ports, shown["repository"], asked, LISTED, root=shown["root"], after=shown["after"]
         )
@@ -165,7 +157,7 @@ class Pages:
     def _list(self, app: APIGatewayHttpResolver, page: HistoryPage | Found, shown: Mapping[str, Any]) -> Response[str]:
         locked = self._locked(shown["repository"], page.deployments)
         replaced = replaced_by(self._ports, page.deployments)
-        return self.show(app, "deployments.html", page=page, locked=locked, replaced=replaced, **shown)
+        return self._rendering.show(app, "deployments.html", page=page, locked=locked, replaced=replaced, **shown)
 
     def _locked(self, repository: str, shown: Iterable[DeploymentSummary]) -> set[str]:
         """Return the roots whose queue's lock holds back what is shown; nothing is read if nothing waits."""
@@ -183,7 +175,7 @@ class Pages:
         recent = self._ports.repository_index.of_queue(name, 10)
         if view.head.version == 0 and not recent.deployments:
             raise unknown_root(self._ports, access.repository, root)
-        return self.show(
+        return self._rendering.show(
             app,
             "queue.html",
             notice=lock_notice(app.context["fields"].get("done", ""), locked=view.head.lock is not None),
@@ -208,7 +200,7 @@ class Pages:
         deployment = _of(access)
         view = describe_deployment(self._ports, deployment)
         told, is_asked = self._asked_again(deployment, app.context["fields"].get("request", ""))
-        return self.show(
+        return self._rendering.show(
             app,
             "deployment.html",
             notice=told or deployment_notice(deployment, app.context["fields"].get("done", ""), access.login),
@@ -230,7 +222,7 @@ class Pages:
             expires=_until(deployment),
             awaited=awaited_by(self._ports, deployment),
             pull_request_url=self._shapes.pull_request_url(deployment.repository, deployment.request.pull_request),
-            over=is_over(deployment.state),
+            over=is_final(deployment.state),
             advice=advice_on(deployment),
             has_cluster=self._has_cluster(deployment),
             replacement=replacement_of(self._ports, deployment),
@@ -281,11 +273,6 @@ def _until(deployment: Deployment) -> datetime | None:
     """Return until when a deployment waits for its requirements, if it does."""
     gate = deployment.gate
     return requirements_gate.expires_at(gate) if gate else None
-
-
-def static_name(file: str) -> Response[str]:
-    """Answer a request for a static file."""
-    return static_file(file)
 
 
 def _access(app: APIGatewayHttpResolver) -> Access:

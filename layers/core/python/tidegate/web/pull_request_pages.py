@@ -109,9 +109,10 @@ class PullRequestPages:
             found, unchecked = self._opened(app, query, after)
         except InvalidTagQuery as error:
             found, unchecked, problem = FoundPullRequests([]), 0, str(error)
-        response = self._rendering.show(
+        return self._rendering.show(
             app,
             "pulls.html",
+            HTTPStatus.BAD_REQUEST if problem else HTTPStatus.OK,
             found=found,
             after=after,
             repository=app.context["access"].repository,
@@ -119,9 +120,6 @@ class PullRequestPages:
             query=query,
             problem=problem,
         )
-        if problem:
-            response.status_code = HTTPStatus.BAD_REQUEST
-        return response
 
     def _page(self, app: APIGatewayHttpResolver, number: str) -> Response[str]:
         if not (number.isascii() and number.isdigit() and len(number) <= _LONGEST_NUMBER):

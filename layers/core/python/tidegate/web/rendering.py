@@ -24,7 +24,7 @@ from tidegate.deploys.rules.queue import is_held_back
 from tidegate.deploys.rules.reason import MAXIMUM_REASON
 from tidegate.deploys.rules.review import moment
 from tidegate.deploys.rules.speculative_plan import LayerState
-from tidegate.deploys.rules.state import FAILED, State, is_final
+from tidegate.deploys.rules.state import FAILED, State
 from tidegate.deploys.rules.unapproved import refused_because
 from tidegate.deploys.texts.advice import NEWER_REVISION, REPLACED, REPLACED_SENTENCE
 from tidegate.plans.rules.cost import difference_text, money, signed, total_text
@@ -233,11 +233,6 @@ def address(path: str, **query: str | int | None) -> str:
 def static_address(file: str) -> str:
     """Return the address of a static file; it changes with its content, so that browsers may keep it."""
     return f"/static/{file}?v={sha256((STATIC / file).read_bytes()).hexdigest()[:12]}"
-
-
-def is_over(state: State) -> bool:
-    """Tell whether a deployment has ended: its page needs no reload then."""
-    return is_final(state)
 
 
 def _pull_look(record: PullRequestRecord) -> tuple[str, str]:

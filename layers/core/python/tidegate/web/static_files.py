@@ -1,4 +1,4 @@
-"""The pages' few static files: one style sheet, one script, one picture."""
+"""The pages' static files: style sheet, scripts, pictures."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _KINDS = {
 _KEPT = "public, max-age=31536000, immutable"
 
 
-def static_file(name: str) -> Response[str]:
+def static_file(file: str) -> Response[str]:
     """Return a static file. Raise Hidden for any other name."""
     files = {path.name: path for path in STATIC.iterdir() if path.suffix in _KINDS}
-    if name not in files:
+    if file not in files:
         raise Hidden
-    path = files[name]
+    path = files[file]
     return Response(HTTPStatus.OK, _KINDS[path.suffix], path.read_text(encoding="utf-8"), {"Cache-Control": _KEPT})
