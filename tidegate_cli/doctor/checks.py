@@ -14,7 +14,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
 from botocore.exceptions import ConnectionError as NotConnectedError
 
-from tidegate.setup.rules.app_needs import Granted, grants, missing, needs
+from tidegate.setup.rules.app_needs import OPTIONS, Granted, missing, needs
 from tidegate_cli import aws
 from tidegate_cli.doctor.builders import base_image, find_builder, try_architecture
 from tidegate_cli.doctor.definitions import check_definitions
@@ -31,14 +31,6 @@ from tidegate_cli.secret import APP, GITLAB, WEBHOOK, storing
 
 #: The bootstrap version that the CDK's default synthesizer asks for.
 NEEDED_BOOTSTRAP = 6
-#: What only some repositories' files ask for, and what does not work without it.
-OPTIONAL_PERMISSIONS = {
-    "issues": ("write", "issues that show drift (drift.schedules, unless `report: check`)"),
-    "contents": ("write", "merging what is applied (merge_after_apply), and branches of config repositories"),
-    "actions": ("write", "running jobs of config updates again that ended without a result"),
-}
-#: Events that only some repositories' files ask for, and what for.
-OPTIONAL_EVENTS = {"status": "config updates whose required checks are commit statuses"}
 _CONFIG = Config(connect_timeout=5, read_timeout=10, retries={"max_attempts": 2})
 _ARCHITECTURE = "arm64"
 #: The name that the design has for a GitLab's address.
@@ -313,13 +305,9 @@ def _sign_in(content: Mapping[str, Any], command: str) -> Result:
 
 
 def _optional(app: App) -> Iterator[Result]:
-    """Look for permissions and events that repositories may do without."""
-    lacks = [
-        f"{name}: {level}, for {what}"
-        for name, (level, what) in OPTIONAL_PERMISSIONS.items()
-        if not grants(app, name, level)
-    ]
-    lacks += [f"the event {name}, for {what}" for name, what in OPTIONAL_EVENTS.items() if name not in app.events]
+    """Check permissions and events that repositories may do without."""
+    needed = ((option, missing(app, Granted(option.permissions, option.events))) for option in OPTIONS)
+    lacks = [f"{', '.join(lacking)} ({option.purpose})" for option, lacking in needed if lacking]
     if lacks:
         do = "If a repository needs it, add it in the App's settings, and accept the change in each installation."
         yield Result("GitHub App, if wanted", "warn", f"{app.name} lacks {'; '.join(lacks)}.", do)

@@ -189,14 +189,15 @@ def test_what_only_some_repositories_ask_for_is_a_warning(complete: None, path: 
     assert found["GitHub App"].verdict == "ok"
     assert found["GitHub App, if wanted"].verdict == "warn"
     for words in (
-        "issues: write, for issues that show drift",
-        "contents: write, for merging what is applied",
-        "the event status, for config updates",
+        "issues: write (Report drift in issues)",
+        "contents: write (Merge pull requests after the apply)",
+        "actions: write, the event status (Update config repositories",
+        "members: read (Name teams in access control)",
     ):
         assert words in found["GitHub App, if wanted"].found
     some = App({**NEEDED_PERMISSIONS, "contents": "write"}, COMPLETE.events, name="Tidegate")
     assert "contents" not in _examine(path, some)["GitHub App, if wanted"].found
-    more = {"issues": "write", "actions": "write"}
+    more = {"issues": "write", "actions": "write", "members": "read"}
     every = App({**some.permissions, **more}, COMPLETE.events | {"status"}, name="Tidegate")
     assert "GitHub App, if wanted" not in _examine(path, every)
 

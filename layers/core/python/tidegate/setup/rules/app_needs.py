@@ -74,14 +74,14 @@ def missing(granted: Granted, needed: Granted) -> Sequence[str]:
 
 
 def _missing_permissions(granted: Granted, needed: Granted) -> Iterator[str]:
-    return (f"{name}: {level}" for name, level in needed.permissions.items() if not grants(granted, name, level))
+    return (f"{name}: {level}" for name, level in needed.permissions.items() if not _grants(granted, name, level))
 
 
 def _missing_events(granted: Granted, needed: Granted) -> Iterator[str]:
     return (f"the event {event}" for event in sorted(needed.events - granted.events))
 
 
-def grants(granted: Granted, name: str, level: str) -> bool:
+def _grants(granted: Granted, name: str, level: str) -> bool:
     """Tell whether a permission is granted at this level, or a higher one."""
     return _LEVELS.get(granted.permissions.get(name, ""), 0) >= _LEVELS[level]
 
