@@ -66,12 +66,6 @@ def test_an_impossible_organization_is_told_in_the_form(stranger):
     assert "cannot be an organization" in stranger.post_form("/setup", code=CODE, organization="a/b").text
 
 
-def test_a_used_code_is_refused(stranger):
-    begun = stranger.post_form("/setup", code=CODE)
-    stranger.get(f"/setup/created?code=github-code&state={state_of(begun)}")
-    assert stranger.post_form("/setup", code=CODE).status == 403
-
-
 def test_an_app_that_exists_stays(wires, stranger):
     wires.ports.app_secrets.stored["github-app"] = "{}"
     refused = stranger.post_form("/setup", code=CODE)
