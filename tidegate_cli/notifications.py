@@ -1,4 +1,4 @@
-"""``tidegate notifications``: who was told of what, and what became of each message."""
+"""``tidegate notifications``: who was notified of what, and what became of each message."""
 
 from __future__ import annotations
 

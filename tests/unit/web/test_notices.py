@@ -56,7 +56,7 @@ def test_who_decided_about_a_stack_is_told_and_nobody_else(done):
     assert not change_notice(ChangeView("c-1", (WAITING,)), done, "reviewer")
 
 
-@pytest.mark.parametrize("done", ["looking", "looks-already"])
+@pytest.mark.parametrize("done", ["started", "already-running"])
 def test_drift_detection_is_told_while_it_runs(done):
     idle = DriftView(any_drift(), {})
     assert drift_notice([replace(idle, record=any_drift(execution="run"))], done)

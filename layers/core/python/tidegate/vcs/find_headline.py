@@ -16,10 +16,10 @@ _Answer = TypeVar("_Answer")
 def find_headline(ports: Ports, repository: str, sha: str, number: int | None = None) -> Headline:
     """Return the headline of a commit: of the pull request ``number``, or else of the one that it was merged with.
 
-    What the VCS provider does not tell now stays empty: no deployment waits for it.
+    What the VCS provider does not know now stays empty: no deployment waits for it.
     """
-    commit = _told(lambda: ports.commits.headline(repository, sha)) or Headline()
-    found = _told(lambda: _pull_request(ports.pull_request_reader, repository, sha, number))
+    commit = _known(lambda: ports.commits.headline(repository, sha)) or Headline()
+    found = _known(lambda: _pull_request(ports.pull_request_reader, repository, sha, number))
     if found is None:
         return commit
     return with_pull_request(commit, found.number, found.title, found.author, found.avatar)
@@ -33,7 +33,7 @@ def _pull_request(reader: PullRequestReader, repository: str, sha: str, number: 
     return first.spec if first else None
 
 
-def _told(ask: Callable[[], _Answer]) -> _Answer | None:
+def _known(ask: Callable[[], _Answer]) -> _Answer | None:
     try:
         return ask()
     except (NotFound, ForgeRefused, ForgeUnavailable):

@@ -43,7 +43,7 @@ class DriftPages:
         """Register the routes."""
         hidden: dict[str, Any] = {"include_in_schema": False, "enable_validation": False}
         app.get("/drift", **hidden)(lambda: self._page(app))
-        app.post("/drift/look", **hidden)(lambda: self._look(app))
+        app.post("/drift/look", **hidden)(lambda: self._run(app))
 
         @app.get(
             "/api/v1/drift",
@@ -71,9 +71,9 @@ class DriftPages:
             ensure_done(decision)
             return Looking(message=decision.reason)
 
-    def _look(self, app: APIGatewayHttpResolver) -> Response[str]:
+    def _run(self, app: APIGatewayHttpResolver) -> Response[str]:
         decision = self._started(app, app.context["fields"].get("schedule", ""))
-        done = "looking" if decision.done else "looks-already"
+        done = "started" if decision.done else "already-running"
         return see_other(address("/drift", repository=app.context["access"].repository, done=done))
 
     def _started(self, app: APIGatewayHttpResolver, schedule: str) -> Decision:
@@ -105,15 +105,15 @@ class DriftPages:
             repository=app.context["access"].repository,
             unchecked=unchecked,
             issue_url=self._shapes.issue_url,
-            may_look=self._may_look(app),
+            may_run=self._may_run(app),
         )
 
-    def _may_look(self, app: APIGatewayHttpResolver) -> Callable[[DriftRecord], bool]:
+    def _may_run(self, app: APIGatewayHttpResolver) -> Callable[[DriftRecord], bool]:
         """Return what tells whether to offer somebody to run a schedule."""
         login = app.context["access"].login
 
-        def may_look(record: DriftRecord) -> bool:
+        def may_run(record: DriftRecord) -> bool:
             permission = self._authorization.permission(login, record.repository)
             return not record.execution and permission >= Permission.WRITE
 
-        return may_look
+        return may_run

@@ -33,8 +33,8 @@ _ON_CHANGE = {
     "continued": "You let the stack continue. An audit message was sent.",
 }
 _ON_DRIFT = {
-    "looking": "Drift detection started. This page will show the results.",
-    "looks-already": "Drift detection was already running.",
+    "started": "Drift detection started. This page will show the results.",
+    "already-running": "Drift detection was already running.",
 }
 _ON_CLUSTER = {
     "resume": "A new deployment is requested. It resumes where the workflow failed.",

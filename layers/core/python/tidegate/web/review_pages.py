@@ -96,9 +96,14 @@ class ReviewPages:
             return self._ask(app, asked, f"{path}/review", path, {"plan": values})
         reason, now = app.context["fields"].get("reason", ""), self._ports.clock.now()
         given = ManyAnswer(answer, access.login, now, reason, _destroys(app))
-        told = self._decided(access, chosen, given)
+        results = self._decided(access, chosen, given)
         return self._rendering.show(
-            app, "decided.html", told=told, done=sum(decision.done for _, decision in told), answer=answer, back=path
+            app,
+            "decided.html",
+            results=results,
+            done=sum(decision.done for _, decision in results),
+            answer=answer,
+            back=path,
         )
 
     def _decided(

@@ -61,7 +61,7 @@ from tidegate.web.models import (
 from tidegate.web.nested import in_path
 from tidegate.web.parts import WebLinks
 
-#: Deployments that one of a change is told to wait for: in a large change, each may wait for hundreds.
+#: Deployments that one of a change is shown to wait for: in a large change, each may wait for hundreds.
 SHOWN_WAITS = 20
 
 
@@ -377,15 +377,15 @@ def changes_of(changes: PlannedChanges) -> Changes:
     )
 
 
-def headline_model(told: Headline) -> HeadlineModel | None:
-    if told == Headline():
+def headline_model(headline: Headline) -> HeadlineModel | None:
+    if headline == Headline():
         return None
     return HeadlineModel(
-        title=told.title,
-        author=told.author,
-        avatar=told.avatar,
-        pull_request=told.pull_request,
-        pull_request_title=told.pull_request_title,
+        title=headline.title,
+        author=headline.author,
+        avatar=headline.avatar,
+        pull_request=headline.pull_request,
+        pull_request_title=headline.pull_request_title,
     )
 
 

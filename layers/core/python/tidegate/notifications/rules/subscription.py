@@ -39,7 +39,7 @@ MOST_URGENT_FIRST = (
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """Tells ``destinations`` of the kinds in ``events``, for roots that match a tag ``query``.
+    """Notifies ``destinations`` of the kinds in ``events``, for roots that match a tag ``query``.
 
     ``digest`` are the seconds within which messages about one change become one; 0 sends each. ``plan``: with the
     beginning of the plan's text.

@@ -1,4 +1,4 @@
-"""What a plan changes of a month's cost, and how that is told."""
+"""What a plan changes of a month's cost, and how that reads."""
 
 from __future__ import annotations
 
