@@ -225,6 +225,9 @@ def _decided(
         return problem
     console.print(screen.text(done.message))
     console.print(presenter.title(done.deployment), presenter.planned(done.deployment), sep="  ")
+    if said.decision == "approve" and found.state == "awaiting_review":
+        for sentence in found.policies_refuse:
+            console.print(screen.text(f"! {sentence}", "bold magenta"))
     return done
 
 

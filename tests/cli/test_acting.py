@@ -155,6 +155,14 @@ def test_an_approval_can_wait_for_the_apply(api, tidegate):
     assert json.loads(result.stdout)["deployment"]["state"] == "apply_failed"
 
 
+def test_who_approves_a_plan_that_policies_block_sees_that_they_do(api, tidegate):
+    said = "Policy set costs (user:ann can approve it): too dear."
+    api.answers[f"GET /api/v1/deployments/{ID}"] = details(state="awaiting_review", policies_refuse=[said])
+    api.answers[f"POST /api/v1/deployments/{ID}/review"] = {"message": "Done.", "deployment": brief()}
+    assert f"! {said}" in tidegate("approve", ID).stdout
+    assert said not in tidegate("reject", ID).stdout
+
+
 @pytest.mark.parametrize(
     ("other", "code"),
     [
