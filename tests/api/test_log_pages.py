@@ -42,7 +42,7 @@ def test_a_log_says_what_is_deployed_and_who_made_it(wires, browser):
     told = Headline("Merge #12", "developer", "", 12, "Grow it")
     one = wires.deployed(deployment_in(State.APPLYING, headline=told))
     wires.artifacts.put(log_key(f"{one.id}-plan-1"), b"a line\n")
-    assert "deployment of Grow it #12 by developer: applying" in browser.get(f"/jobs/{one.id}-plan-1").text
+    assert "deployment of Grow it #12 by developer : applying" in browser.get(f"/jobs/{one.id}-plan-1").text
 
 
 def test_a_job_that_has_not_started_waits_for_a_runner(wires, browser):
