@@ -9,7 +9,7 @@ import codecs
 import re
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, TextIO
@@ -215,15 +215,7 @@ def last_lines(path: Path, masker: Masker, count: int = 60, size: int = _LONGEST
 
     It is empty if a program has deleted the log.
     """
-    try:
-        with path.open("rb") as file:
-            length = file.seek(0, 2)
-            file.seek(max(start, length - 4 * size))
-            text = file.read().decode("utf-8", "replace")
-    except OSError:
-        return ""
-    lines = masker.mask(text).splitlines()[-count:]
-    return "\n".join(lines)[-size:]
+    return "\n".join(_masked(_end(path, start, 4 * size).splitlines()[-count:], masker))[-size:]
 
 
 def error_lines(log: JobLog) -> str:
@@ -231,10 +223,31 @@ def error_lines(log: JobLog) -> str:
 
     Without an error, it is the end of the log.
     """
-    start = max(log.step_begins, log.size - _SEARCHED)
-    text = last_lines(log.path, log.masker, _SEARCHED, _SEARCHED, start=start)
+    text = _end(log.path, log.step_begins, _SEARCHED)
     error = _ERROR.search(text)
-    return text[error.start() :][:_LONGEST_END] if error else last_lines(log.path, log.masker)
+    if error is None:
+        return last_lines(log.path, log.masker)
+    shown = ""
+    for line in _masked(text[error.start() :].splitlines(), log.masker):
+        shown += f"{line}\n"
+        if len(shown) > _LONGEST_END:
+            break
+    return shown[:-1][:_LONGEST_END]
+
+
+def _end(path: Path, start: int, most: int) -> str:
+    """Return at most ``most`` bytes of a log's end, from the byte ``start`` on."""
+    try:
+        with path.open("rb") as file:
+            file.seek(max(start, file.seek(0, 2) - most))
+            return file.read().decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def _masked(lines: Iterable[str], masker: Masker) -> Iterator[str]:
+    """Yield lines without secrets, one after the other: with many secrets, heartbeats must come in between."""
+    return map(masker.mask, lines)
 
 
 def copy_masked(source: Path, target: Path, masker: Masker, start: int = 0, end: int | None = None) -> None:

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runner.descendants import children_of
-from runner.log import LONGEST_LINE, JobLog, copy_masked, last_lines
+from runner.log import LONGEST_LINE, JobLog, copy_masked, error_lines, last_lines
 from runner.masking import MASK, Masker
 from runner.progress import PlanProgress
 from runner.report import LONGEST_CAUSE, cause
@@ -177,6 +177,24 @@ def test_the_last_lines_are_few_and_masked(tmp_path: Path) -> None:
     lines = last_lines(file, masker).splitlines()
     assert len(lines) == 60
     assert lines[-1] == f"line 999 {MASK}"
+
+
+def test_heartbeats_wait_for_the_masking_of_a_line_only(tmp_path: Path) -> None:
+    """A search for thousands of secrets lets no other thread of the runner go on."""
+    longest = 0
+
+    class Watched(Masker):
+        def mask(self, text: str) -> str:
+            nonlocal longest
+            longest = max(longest, len(text))
+            return super().mask(text)
+
+    log = JobLog(tmp_path / "log", Watched(), io.StringIO())
+    log.write(b"".join(b"Error: number %d\n" % number for number in range(20_000)))
+    lines = error_lines(log)
+    log.close()
+    assert (lines.startswith("Error: number "), len(lines)) == (True, 12_000)
+    assert longest <= LONGEST_LINE
 
 
 def test_a_copy_masks_what_became_known_later(tmp_path: Path, log: JobLog) -> None:
