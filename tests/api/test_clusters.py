@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from datetime import timedelta
 
 import pytest
 
@@ -16,7 +15,6 @@ from tidegate.deploys.rules.job import log_key
 from tidegate.deploys.rules.state import State
 from tidegate.ports import LogChunk
 from tidegate.rules.access import Access
-from tidegate.web.cluster_pages import duration
 from tidegate.web.nested import flattened, in_path
 
 LIST = f"/clusters/{REPOSITORY}"
@@ -249,11 +247,3 @@ def test_clusters_of_nested_groups_are_found_at_their_addresses():
     assert flattened("/api/v1/clusters/a/b/c/hub/resume") == "/api/v1/clusters/a:b/c/hub/resume"
     assert flattened("/clusters/acme/infra/hub/release") == "/clusters/acme/infra/hub/release"
     assert flattened("/clusters/acme/infra") == "/clusters/acme/infra"
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"), [(0, "0 s"), (59.9, "59 s"), (61, "1 min 1 s"), (3600, "1 h 0 min"), (90061, "25 h 1 min")]
-)
-def test_durations_are_read_by_people(seconds, text):
-    assert duration(timedelta(seconds=seconds)) == text
-    assert duration(None) == ""

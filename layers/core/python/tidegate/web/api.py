@@ -17,7 +17,6 @@ from tidegate.deploys.queue.lock import lock_queue
 from tidegate.deploys.queue.unlock import unlock_queue
 from tidegate.deploys.read_log import read_log
 from tidegate.deploys.reviews.decide_review import decide_review
-from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.gate import GateAnswer
 from tidegate.deploys.rules.locking import asked_lock
 from tidegate.deploys.rules.outcome import Unlocking
@@ -36,11 +35,11 @@ from tidegate.roots.rules.root import MAXIMUM_REPOSITORY, queue_id
 from tidegate.rules.errors import NotFound
 from tidegate.web import models, request_models
 from tidegate.web.answer_size import fitting
-from tidegate.web.authorization import Access, Authorization
+from tidegate.web.authorization import Authorization, access_of
 from tidegate.web.change_models import ChangeModel
 from tidegate.web.parts import unknown_root
 from tidegate.web.readable import newest, readable
-from tidegate.web.refusals import Hidden, ensure_done
+from tidegate.web.refusals import ensure_done
 from tidegate.web.request_models import LAST_PART, MAXIMUM_OWNER, OWNER, REPOSITORY, RootName
 from tidegate.web.shapes import Shapes
 
@@ -108,7 +107,7 @@ class Api:
 
         @app.get("/api/v1/me", summary="Who you are", tags=["people"], responses=described(200, "You", models.Me))
         def me() -> models.Me:
-            return models.Me(login=_access(app).login)
+            return models.Me(login=access_of(app).login)
 
         @app.get(
             "/api/v1/repositories",
@@ -117,7 +116,7 @@ class Api:
             responses=described(200, "The repositories", models.Repositories),
         )
         def repositories() -> models.Repositories:
-            found = readable(ports.repository_index, self._authorization, _access(app).login)
+            found = readable(ports.repository_index, self._authorization, access_of(app).login)
             listed = [shapes.repository(known) for known in found.repositories]
             return models.Repositories(repositories=listed, unchecked=found.unchecked)
 
@@ -137,7 +136,7 @@ class Api:
             query: Annotated[str, Query(description=_ROOTS_QUERY)] = "",
             after: Annotated[str, Query(max_length=100, description="The `next` of the page before")] = "",
         ) -> models.Roots:
-            repository = _access(app).repository
+            repository = access_of(app).repository
             found = search_queues(ports, repository, parse_root_query(query), after)
             listed = [shapes.root(repository, view) for view in found.roots]
             locks = shapes.locks(found.locks)
@@ -150,7 +149,7 @@ class Api:
             responses=described(200, "The queue", models.QueueModel, 404),
         )
         def queue(repository: _Repository, root: _Root) -> models.QueueModel:
-            name = _access(app).repository
+            name = access_of(app).repository
             view = get_queue(ports, queue_id(name, root))
             if not view.head.version:
                 raise unknown_root(ports, name, root)
@@ -163,7 +162,7 @@ class Api:
             responses=described(200, "The lock", models.Locked, 403, 404, 409),
         )
         def lock(asked: Annotated[request_models.LockRequest, Body()]) -> models.Locked:
-            access = _access(app)
+            access = access_of(app)
             name = queue_id(access.repository, asked.root)
             locking = asked_lock(access.login, ports.clock.now(), asked.reason, asked.duration)
             decision = lock_queue(ports, name, locking)
@@ -177,7 +176,7 @@ class Api:
             responses=described(200, "The result", models.Unlocked, 403, 404, 409),
         )
         def unlock(asked: Annotated[request_models.QueueName, Body()]) -> models.Unlocked:
-            access = _access(app)
+            access = access_of(app)
             name = queue_id(access.repository, asked.root)
             decision = unlock_queue(ports, name, Unlocking(access.login, ports.clock.now()))
             return models.Unlocked(unlocked=decision.done, message=decision.reason)
@@ -201,9 +200,9 @@ class Api:
             after: Annotated[str | None, Query(max_length=400)] = None,
             query: Annotated[str | None, Query(description=_QUERY)] = None,
         ) -> models.DeploymentsPage:
-            name = _access(app).repository
+            name = access_of(app).repository
             if not name:
-                return self._everywhere(_access(app).login, query, limit, after)
+                return self._everywhere(access_of(app).login, query, limit, after)
             if query:
                 asked = parse_deployment_query(query)
                 return shapes.found(search_deployments(ports, name, asked, limit, root=root, after=after))
@@ -218,7 +217,7 @@ class Api:
             responses=described(200, "The deployment", models.DeploymentDetails, 404),
         )
         def deployment(id: _Id) -> models.DeploymentDetails:
-            one = _deployment(app)
+            one = access_of(app).deployment_read
             return shapes.details(describe_deployment(ports, one), awaited_by(ports, one), replacement_of(ports, one))
 
     def _reviews(self, app: APIGatewayHttpResolver) -> None:
@@ -231,7 +230,7 @@ class Api:
             responses=described(200, "The result", models.Decided, 403, 404, 409),
         )
         def review(id: _Id, answer: Annotated[request_models.ReviewAnswer, Body()]) -> models.Decided:
-            by, at = _access(app).login, ports.clock.now()
+            by, at = access_of(app).login, ports.clock.now()
             decision = decide_review(
                 ports,
                 id,
@@ -252,7 +251,7 @@ class Api:
             responses=described(200, "The result", models.Decided, 403, 404, 409),
         )
         def cancel(id: _Id, asked: Annotated[request_models.CancelRequest, Body()]) -> models.Decided:
-            decision = cancel_deployment(ports, id, _access(app).login, ports.clock.now(), is_apply=asked.apply)
+            decision = cancel_deployment(ports, id, access_of(app).login, ports.clock.now(), is_apply=asked.apply)
             ensure_done(decision)
             return models.Decided(message=decision.reason, deployment=shapes.brief(ports.deployments.get(id)))
 
@@ -279,7 +278,7 @@ class Api:
             responses=described(202, "The stored request", models.Accepted, 403, 404, 409),
         )
         def request(asked: Annotated[request_models.DeployRequest, Body()]) -> models.Accepted:
-            access = _access(app)
+            access = access_of(app)
             wish = asked.model_dump(include={"force", "destroy", "directories", "query"})
             made = request_deployments(ports, access.repository, asked.roots, access.login, **wish)
             return models.Accepted(request=made)
@@ -292,7 +291,7 @@ class Api:
             responses=described(202, "The stored request", models.Accepted, 403, 404),
         )
         def rerun(id: _Id) -> models.Accepted:
-            return models.Accepted(request=request_rerun(ports, id, _access(app).login))
+            return models.Accepted(request=request_rerun(ports, id, access_of(app).login))
 
         @app.get(
             "/api/v1/requests/<id>",
@@ -318,7 +317,7 @@ class Api:
             responses=described(200, "The change", ChangeModel, 404),
         )
         def change(id: _Id) -> ChangeModel:
-            return shapes.change(_access(app).change_read)
+            return shapes.change(access_of(app).change_read)
 
         @app.post(
             "/api/v1/changes/<id>/stop",
@@ -327,7 +326,7 @@ class Api:
             responses=described(200, "The result", ChangeModel, 404, 409),
         )
         def stop(id: _Id, asked: Annotated[request_models.WaveStop, Body()]) -> ChangeModel:
-            access = _access(app)
+            access = access_of(app)
             ensure_done(stop_wave(ports, id, asked.stack, access.login, ports.clock.now(), access.permission))
             return shapes.change(get_change(ports, id))
 
@@ -338,7 +337,7 @@ class Api:
             responses=described(200, "The result", ChangeModel, 403, 404, 409),
         )
         def go_on(id: _Id, asked: Annotated[request_models.WaveContinuation, Body()]) -> ChangeModel:
-            by, at = _access(app).login, ports.clock.now()
+            by, at = access_of(app).login, ports.clock.now()
             ensure_done(continue_wave(ports, id, asked.stack, by, at, asked.reason))
             return shapes.change(get_change(ports, id))
 
@@ -352,7 +351,7 @@ class Api:
             responses=described(200, "The result", models.Decided, 403, 404, 409),
         )
         def gate(id: _Id, answer: Annotated[request_models.GateAnswer, Body()]) -> models.Decided:
-            by, at = _access(app).login, ports.clock.now()
+            by, at = access_of(app).login, ports.clock.now()
             decision = decide_gate(ports, id, GateAnswer(answer.decision), by, at, answer.reason)
             ensure_done(decision)
             return models.Decided(message=decision.reason, deployment=shapes.brief(ports.deployments.get(id)))
@@ -367,7 +366,7 @@ class Api:
             responses=described(200, "The job", models.JobModel, 404),
         )
         def job(id: _Id) -> models.JobModel:
-            subject = _access(app).job_subject
+            subject = access_of(app).job_subject
             return shapes.job(id, subject, read_log(ports, subject, id, 0))
 
         @app.get(
@@ -377,17 +376,5 @@ class Api:
             responses=described(200, "Lines", models.LogLines, 404),
         )
         def log(id: _Id, after: Annotated[int, Query(ge=0, le=10**9)] = 0) -> models.LogLines:
-            page = read_log(ports, _access(app).job_subject, id, after)
+            page = read_log(ports, access_of(app).job_subject, id, after)
             return fitting(page, shapes.log_lines, lambda lines: json.dumps(lines.model_dump()))
-
-
-def _access(app: APIGatewayHttpResolver) -> Access:
-    access: Access = app.context["access"]
-    return access
-
-
-def _deployment(app: APIGatewayHttpResolver) -> Deployment:
-    deployment = _access(app).deployment
-    if deployment is None:
-        raise Hidden
-    return deployment

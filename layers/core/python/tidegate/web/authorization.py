@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, TypeVar
 
+from aws_lambda_powertools.event_handler import APIGatewayHttpResolver
 from cachetools import TTLCache
 
 from tidegate.clusters import operate
@@ -70,12 +71,25 @@ class Access:
         return self.change
 
     @property
+    def deployment_read(self) -> Deployment:
+        """The deployment that the request is about, as it was when it was authorized. Raise Hidden."""
+        if self.deployment is None:
+            raise Hidden
+        return self.deployment
+
+    @property
     def job_subject(self) -> Subject:
         """What a job is run for. Raise Hidden."""
         subject = self.deployment or self.layer or self.replay
         if subject is None:
             raise Hidden
         return subject
+
+
+def access_of(app: APIGatewayHttpResolver) -> Access:
+    """Return the authorization of the current request, which the guard of all routes has stored."""
+    access: Access = app.context["access"]
+    return access
 
 
 #: What somebody acts on: a deployment, environments, a cluster, or the queue of this id.

@@ -21,7 +21,7 @@ from tidegate.web.authorization import Access, Authorization
 from tidegate.web.notices import change_notice
 from tidegate.web.picture import picture
 from tidegate.web.plan_pages import inline_plans
-from tidegate.web.refusals import Hidden, InvalidRequest, ensure_done
+from tidegate.web.refusals import InvalidRequest, ensure_done
 from tidegate.web.rendering import STATES, Rendering, address, see_other
 from tidegate.web.review_pages import choices
 from tidegate.web.shapes import Shapes
@@ -112,9 +112,7 @@ class ChangePages:
         access, decision = app.context["access"], app.context["fields"].get("decision", "")
         if decision not in set(GateAnswer):
             raise InvalidRequest("'decision' must be retry, reject, approve or override.")
-        if access.deployment is None:
-            raise Hidden
-        identifier = access.deployment.id
+        identifier = access.deployment_read.id
         at, reason = self._ports.clock.now(), app.context["fields"].get("reason", "")
         answer = decide_gate(self._ports, identifier, GateAnswer(decision), access.login, at, reason)
         ensure_done(answer)

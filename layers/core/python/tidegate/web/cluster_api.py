@@ -15,7 +15,7 @@ from tidegate.ports import Ports
 from tidegate.requests.resume_cluster import resume_cluster
 from tidegate.rules.decision import Decision
 from tidegate.web.api import NameInPath, OwnerInPath, described
-from tidegate.web.authorization import Access
+from tidegate.web.authorization import access_of
 from tidegate.web.cluster_models import (
     ClusterDetails,
     ClusterDone,
@@ -51,7 +51,7 @@ class ClusterApi:
             responses=described(200, "The clusters", ClusterList, 404),
         )
         def clusters(owner: OwnerInPath, name: NameInPath) -> ClusterList:
-            repository = _access(app).repository
+            repository = access_of(app).repository
             return cluster_list(repository, get_clusters(ports, repository), shapes)
 
         @app.get(
@@ -61,20 +61,20 @@ class ClusterApi:
             responses=described(200, "The cluster", ClusterDetails, 404),
         )
         def one(owner: OwnerInPath, name: NameInPath, cluster: _Name) -> ClusterDetails:
-            return cluster_details(get_cluster(ports, _access(app).repository, cluster), shapes)
+            return cluster_details(get_cluster(ports, access_of(app).repository, cluster), shapes)
 
         @app.post(f"{_CLUSTER}/resume", summary="Resume a failed workflow, by a new deployment", **_acting())
         def resume(
             owner: OwnerInPath, name: NameInPath, cluster: _Name, given: Annotated[NothingGiven, Body()]
         ) -> ClusterDone:
-            access = _access(app)
+            access = access_of(app)
             return _done(resume_cluster(ports, access.repository, cluster, access.login))
 
         @app.post(f"{_CLUSTER}/release", summary="Give back what a failed workflow holds, to start over", **_acting())
         def release(
             owner: OwnerInPath, name: NameInPath, cluster: _Name, given: Annotated[ReleaseGiven, Body()]
         ) -> ClusterDone:
-            access = _access(app)
+            access = access_of(app)
             return _done(release_cluster(ports, access.repository, cluster, access.login, given.reason.strip()))
 
 
@@ -85,8 +85,3 @@ def _acting() -> dict[str, Any]:
 def _done(decision: Decision) -> ClusterDone:
     ensure_done(decision)
     return ClusterDone(message=decision.reason)
-
-
-def _access(app: APIGatewayHttpResolver) -> Access:
-    access: Access = app.context["access"]
-    return access

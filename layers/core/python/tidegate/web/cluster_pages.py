@@ -15,7 +15,8 @@ from tidegate.ports import Ports
 from tidegate.requests.resume_cluster import resume_cluster
 from tidegate.roots.rules.root import queue_id
 from tidegate.rules.decision import Decision
-from tidegate.web.authorization import Access, Authorization
+from tidegate.texts.durations import duration
+from tidegate.web.authorization import Access, Authorization, access_of
 from tidegate.web.nested import in_path
 from tidegate.web.notices import cluster_notice
 from tidegate.web.refusals import InvalidRequest, ensure_done
@@ -34,7 +35,6 @@ CLUSTER_STATES: dict[ClusterState, tuple[str, str]] = {
 }
 #: States in which a page changes by itself.
 _MOVING = frozenset({ClusterState.WORKING, ClusterState.RELEASING})
-_MINUTE, _HOUR = 60, 3600
 
 
 class ClusterPages:
@@ -61,7 +61,7 @@ class ClusterPages:
         return cluster_notice(view, done, is_queued=bool(head.in_flight or head.length))
 
     def _list(self, app: APIGatewayHttpResolver) -> Response[str]:
-        repository = _access(app).repository
+        repository = access_of(app).repository
         return self._rendering.show(
             app,
             "clusters.html",
@@ -71,7 +71,7 @@ class ClusterPages:
         )
 
     def _page(self, app: APIGatewayHttpResolver) -> Response[str]:
-        access, name = _access(app), app.context["fields"]["cluster"]
+        access, name = access_of(app), app.context["fields"]["cluster"]
         view = get_cluster(self._ports, access.repository, name)
         return self._rendering.show(
             app,
@@ -84,7 +84,7 @@ class ClusterPages:
             cluster_state=CLUSTER_STATES,
             part_state=PARTS,
             picture=workflow_picture(view.workflow) if view.workflow else None,
-            took=lambda part: duration(part.took(self._ports.clock.now())),
+            took=lambda part: _took(part.took(self._ports.clock.now())),
             failed=PartState.FAILED,
             resume=self._offer(access, view, ClusterOperation.RESUME, view.resume),
             release=self._offer(access, view, ClusterOperation.RELEASE, view.release),
@@ -98,12 +98,12 @@ class ClusterPages:
         return self._authorization.shown(operation.action, access.login, access.repository, cluster)
 
     def _resume(self, app: APIGatewayHttpResolver) -> Response[str]:
-        access, name = _access(app), app.context["fields"]["cluster"]
+        access, name = access_of(app), app.context["fields"]["cluster"]
         ensure_done(resume_cluster(self._ports, access.repository, name, access.login))
         return _to_page(access.repository, name, "resume")
 
     def _release(self, app: APIGatewayHttpResolver) -> Response[str]:
-        access, fields = _access(app), app.context["fields"]
+        access, fields = access_of(app), app.context["fields"]
         reason = fields.get("reason", "").strip()
         if not reason or fields.get("confirm") != "yes":
             raise InvalidRequest("Say why, and confirm that the workflow is given up.")
@@ -111,22 +111,9 @@ class ClusterPages:
         return _to_page(access.repository, fields["cluster"], "release")
 
 
-def duration(took: timedelta | None) -> str:
-    """Return a duration as people read it, empty for none."""
-    if took is None:
-        return ""
-    seconds = int(took.total_seconds())
-    if seconds < _MINUTE:
-        return f"{seconds} s"
-    if seconds < _HOUR:
-        return f"{seconds // _MINUTE} min {seconds % _MINUTE} s"
-    return f"{seconds // _HOUR} h {seconds % _HOUR // _MINUTE} min"
+def _took(took: timedelta | None) -> str:
+    return "" if took is None else duration(took)
 
 
 def _to_page(repository: str, name: str, done: str) -> Response[str]:
     return see_other(f"/clusters/{in_path(repository)}/{name}?done={done}")
-
-
-def _access(app: APIGatewayHttpResolver) -> Access:
-    access: Access = app.context["access"]
-    return access

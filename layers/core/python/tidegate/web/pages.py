@@ -35,7 +35,7 @@ from tidegate.roots.rules.query_words import InvalidTagQuery
 from tidegate.roots.rules.root import queue_id, root_name
 from tidegate.rules.errors import NotFound
 from tidegate.rules.permission import Permission
-from tidegate.web.authorization import Access, Authorization
+from tidegate.web.authorization import Authorization, access_of
 from tidegate.web.glance import glances
 from tidegate.web.grouping import by_change, is_resting
 from tidegate.web.inbox import get_open_work
@@ -46,7 +46,7 @@ from tidegate.web.parts import unknown_root
 from tidegate.web.plan_pages import plan_lines, shown_plan
 from tidegate.web.plan_view import PlanView
 from tidegate.web.readable import readable
-from tidegate.web.refusals import Hidden, ensure_done
+from tidegate.web.refusals import ensure_done
 from tidegate.web.rendering import Rendering, address, see_other
 from tidegate.web.root_grid import root_grid
 from tidegate.web.shapes import Shapes
@@ -93,7 +93,7 @@ class Pages:
         )
 
     def _repository(self, app: APIGatewayHttpResolver) -> Response[str]:
-        repository, fields = _access(app).repository, app.context["fields"]
+        repository, fields = access_of(app).repository, app.context["fields"]
         query, after, problem, found = fields.get("query", "").strip(), fields.get("after", ""), "", FoundRoots([])
         try:
             if query:
@@ -113,7 +113,7 @@ class Pages:
             query=query,
             found=found,
             locks=found.locks.locks,
-            may_lock=_access(app).permission >= Permission.WRITE,
+            may_lock=access_of(app).permission >= Permission.WRITE,
             problem=problem,
             roots=found.roots,
             after=after,
@@ -130,7 +130,7 @@ class Pages:
         return [finding for record in self._ports.drifts.of(repository) for finding in record.of(DriftState.DRIFTED)]
 
     def _deployments(self, app: APIGatewayHttpResolver) -> Response[str]:
-        repository, fields = _access(app).repository, app.context["fields"]
+        repository, fields = access_of(app).repository, app.context["fields"]
         root, after, query = fields.get("root") or None, fields.get("after") or None, fields.get("query", "").strip()
         name = root_name(root) if root else None
         shown: dict[str, Any] = {"repository": repository, "root": name, "after": after, "query": query, "problem": ""}
@@ -168,7 +168,7 @@ class Pages:
         return {head.root_name for head in heads.values() if head.lock}
 
     def _queue(self, app: APIGatewayHttpResolver) -> Response[str]:
-        access = _access(app)
+        access = access_of(app)
         root = root_name(app.context["fields"].get("root", ""))
         name = queue_id(access.repository, root)
         view = get_queue(self._ports, name)
@@ -189,15 +189,15 @@ class Pages:
         )
 
     def _unlock(self, app: APIGatewayHttpResolver) -> Response[str]:
-        access, root = _access(app), root_name(app.context["fields"].get("root", ""))
+        access, root = access_of(app), root_name(app.context["fields"].get("root", ""))
         unlocking = Unlocking(access.login, self._ports.clock.now())
         decision = unlock_queue(self._ports, queue_id(access.repository, root), unlocking)
         done = "unlocked" if decision.done else "not-locked"
         return see_other(address("/queue", repository=access.repository, root=root, done=done))
 
     def _deployment(self, app: APIGatewayHttpResolver) -> Response[str]:
-        access = _access(app)
-        deployment = _of(access)
+        access = access_of(app)
+        deployment = access.deployment_read
         view = describe_deployment(self._ports, deployment)
         told, is_asked = self._asked_again(deployment, app.context["fields"].get("request", ""))
         return self._rendering.show(
@@ -247,15 +247,15 @@ class Pages:
         return cluster is not None and self._ports.clusters.cluster(deployment.repository, cluster.name) is not None
 
     def _cancel(self, app: APIGatewayHttpResolver) -> Response[str]:
-        access = _access(app)
-        identifier, is_apply = _of(access).id, app.context["fields"].get("apply") == "yes"
+        access = access_of(app)
+        identifier, is_apply = access.deployment_read.id, app.context["fields"].get("apply") == "yes"
         decision = cancel_deployment(self._ports, identifier, access.login, self._ports.clock.now(), is_apply=is_apply)
         ensure_done(decision)
         return see_other(address(f"/deployments/{quote(identifier)}", done="cancelled"))
 
     def _rerun(self, app: APIGatewayHttpResolver) -> Response[str]:
-        access = _access(app)
-        identifier = _of(access).id
+        access = access_of(app)
+        identifier = access.deployment_read.id
         request = request_rerun(self._ports, identifier, access.login)
         return see_other(address(f"/deployments/{quote(identifier)}", request=request))
 
@@ -273,14 +273,3 @@ def _until(deployment: Deployment) -> datetime | None:
     """Return until when a deployment waits for its requirements, if it does."""
     gate = deployment.gate
     return requirements_gate.expires_at(gate) if gate else None
-
-
-def _access(app: APIGatewayHttpResolver) -> Access:
-    access: Access = app.context["access"]
-    return access
-
-
-def _of(access: Access) -> Deployment:
-    if access.deployment is None:
-        raise Hidden
-    return access.deployment

@@ -21,7 +21,7 @@ from tidegate.rules.access import Action
 from tidegate.rules.decision import Decision
 from tidegate.rules.timestamp import LONG_AGO
 from tidegate.web.authorization import Access, Authorization
-from tidegate.web.refusals import Hidden, InvalidRequest, ensure_done
+from tidegate.web.refusals import InvalidRequest, ensure_done
 from tidegate.web.rendering import Rendering, address, see_other
 
 #: Between the id of a deployment and the SHA-256 of its plan, in the value of a checkbox.
@@ -67,10 +67,9 @@ class ReviewPages:
         app.post("/changes/<id>/review", **hidden)(lambda **path: self._review_many(app, path["id"]))
 
     def _review(self, app: APIGatewayHttpResolver) -> Response[str]:
-        access, fields, deployment = app.context["access"], app.context["fields"], app.context["access"].deployment
+        access, fields = app.context["access"], app.context["fields"]
+        deployment = access.deployment_read
         answer, seen, destroys = _answer(app), fields.get("plan_digest", ""), _destroys(app)
-        if deployment is None:
-            raise Hidden
         path = f"/deployments/{quote(deployment.id)}"
         if answer is Answer.APPROVE and asks_twice(deployment) and not destroys:
             return self._ask(app, [deployment], f"{path}/review", path, {"plan_digest": [seen]})

@@ -30,7 +30,7 @@ from tidegate.config_updates.verify_announcer import KnownAnnouncers, verify_ann
 from tidegate.ports import Ports
 from tidegate.rules.decision import Decision
 from tidegate.web.api import NameInPath, OwnerInPath, described
-from tidegate.web.authorization import REMEMBERED, REMEMBERED_SECONDS, Access
+from tidegate.web.authorization import REMEMBERED, REMEMBERED_SECONDS, access_of
 from tidegate.web.nested import whole_owner
 from tidegate.web.refusals import InvalidTargetToken, PayloadMismatch, QueueFull, SupersededAnnouncement, ensure_done
 from tidegate.web.update_models import (
@@ -175,7 +175,7 @@ class UpdatesApi:
             responses=described(200, "The queue", UpdatesQueueModel, 404),
         )
         def queue(owner: OwnerInPath, name: NameInPath) -> UpdatesQueueModel:
-            repository = _access(app).repository
+            repository = access_of(app).repository
             return queue_model(get_update_queue(ports, repository), configuration_problem(ports, repository))
 
         @app.get(
@@ -185,7 +185,7 @@ class UpdatesApi:
             responses=described(200, "The entry", UpdateEntryModel, 404),
         )
         def entry(owner: OwnerInPath, name: NameInPath, id: _Entry) -> UpdateEntryModel:
-            return entry_model(get_entry(ports, _access(app).repository, id))
+            return entry_model(get_entry(ports, access_of(app).repository, id))
 
         @app.get(
             f"{_BASE}/sets",
@@ -194,7 +194,7 @@ class UpdatesApi:
             responses=described(200, "The image sets", ImageSetsModel, 404, 409),
         )
         def sets(owner: OwnerInPath, name: NameInPath) -> ImageSetsModel:
-            repository = _access(app).repository
+            repository = access_of(app).repository
             return ImageSetsModel(repository=repository, sets=[set_model(each) for each in get_sets(ports, repository)])
 
         @app.get(
@@ -204,26 +204,26 @@ class UpdatesApi:
             responses=described(200, "The image set", ImageSetModel, 404, 409),
         )
         def one_set(owner: OwnerInPath, name: NameInPath, image_set: _Name) -> ImageSetModel:
-            return set_model(get_set(ports, _access(app).repository, image_set))
+            return set_model(get_set(ports, access_of(app).repository, image_set))
 
     def _queue(self, app: APIGatewayHttpResolver) -> None:
         ports, done = self._ports, self._done
 
         @app.post(f"{_BASE}/queue/pause", summary="Let nothing move until somebody resumes the queue", **_acting())
         def pause(owner: OwnerInPath, name: NameInPath, given: Annotated[ReasonGiven, Body()]) -> UpdateDone:
-            return done(pause_queue(ports, _access(app).repository, _access(app).login, given.reason))
+            return done(pause_queue(ports, access_of(app).repository, access_of(app).login, given.reason))
 
         @app.post(f"{_BASE}/queue/resume", summary="Let a paused queue continue", **_acting())
         def resume(owner: OwnerInPath, name: NameInPath, given: _Nothing) -> UpdateDone:
-            return done(resume_queue(ports, _access(app).repository, _access(app).login))
+            return done(resume_queue(ports, access_of(app).repository, access_of(app).login))
 
         @app.post(f"{_ENTRY}/evict", summary="Let an entry leave the queue", **_acting())
         def evict(owner: OwnerInPath, name: NameInPath, id: _Entry, given: _Nothing) -> UpdateDone:
-            return done(evict_entry(ports, _access(app).repository, id, _access(app).login))
+            return done(evict_entry(ports, access_of(app).repository, id, access_of(app).login))
 
         @app.post(f"{_ENTRY}/retry", summary="Put an evicted or failed entry into the queue again", **_acting())
         def retry(owner: OwnerInPath, name: NameInPath, id: _Entry, given: _Nothing) -> UpdateDone:
-            return done(retry_entry(ports, _access(app).repository, id, _access(app).login))
+            return done(retry_entry(ports, access_of(app).repository, id, access_of(app).login))
 
     def _sets(self, app: APIGatewayHttpResolver) -> None:
         ports, done = self._ports, self._done
@@ -232,12 +232,12 @@ class UpdatesApi:
         def hold(
             owner: OwnerInPath, name: NameInPath, image_set: _Name, given: Annotated[ReasonGiven, Body()]
         ) -> UpdateDone:
-            access = _access(app)
+            access = access_of(app)
             return done(hold_set(ports, access.repository, image_set, access.login, given.reason))
 
         @app.post(f"{_SET}/release", summary="End the hold of a set", **_acting())
         def release(owner: OwnerInPath, name: NameInPath, image_set: _Name, given: _Nothing) -> UpdateDone:
-            return done(release_set(ports, _access(app).repository, image_set, _access(app).login))
+            return done(release_set(ports, access_of(app).repository, image_set, access_of(app).login))
 
         @app.post(
             f"{_SET}/targets/<target>/token",
@@ -251,7 +251,7 @@ class UpdatesApi:
             target: _Name,
             given: _Nothing,
         ) -> TargetToken:
-            made = make_target_token(ports, _access(app).repository, image_set, target, _access(app).login)
+            made = make_target_token(ports, access_of(app).repository, image_set, target, access_of(app).login)
             message = (
                 "Store it where the target reports from: it is not shown again. An earlier one is no longer valid."
             )
@@ -268,7 +268,7 @@ class UpdatesApi:
             environment: _Name,
             given: _Nothing,
         ) -> UpdateDone:
-            return done(promote_to(ports, _access(app).repository, image_set, environment, _access(app).login))
+            return done(promote_to(ports, access_of(app).repository, image_set, environment, access_of(app).login))
 
         @app.post(f"{base}/rollback", summary="Go back to an earlier image set, and hold the set", **_acting())
         def rollback(
@@ -278,7 +278,7 @@ class UpdatesApi:
             environment: _Name,
             given: Annotated[RollbackGiven, Body()],
         ) -> UpdateDone:
-            access = _access(app)
+            access = access_of(app)
             what, override = (image_set, environment, access.login, given.to), given.override.strip()
             return done(roll_back(ports, access.repository, *what, override=override))
 
@@ -302,11 +302,6 @@ def _deployed(image_set: str, target: str, given: ReportGiven | FluxEvent) -> De
 
 def _acting() -> dict[str, Any]:
     return {"tags": ["config updates"], "responses": described(200, "The result", UpdateDone, 403, 404, 409, 413)}
-
-
-def _access(app: APIGatewayHttpResolver) -> Access:
-    access: Access = app.context["access"]
-    return access
 
 
 def _repository(owner: str, name: str) -> str:
