@@ -7,6 +7,7 @@ import json
 import re
 from datetime import UTC
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -20,9 +21,15 @@ from tidegate.bootstrap.table import QUEUES, RULES
 from tidegate.deploys.adapters.event_publisher import AwsEventPublisher, Channels
 from tidegate.deploys.rules.speculative_plan import LayerState
 from tidegate.messages import queues as messages
-from tidegate.messages.queues import Event, OpenGates, PublishDeployment, Queued, kinds_of
+from tidegate.messages.queues import Event, OpenGates, PublishDeployment, Queued
 from tidegate.ports import Delivery, EventPublisher
 from tidegate.vcs.adapters.deliveries import queues_of_events, to_message
+
+
+def kinds_of(message):
+    """Return the kinds that a class of messages is for."""
+    return get_args(message.model_fields["kind"].annotation)
+
 
 #: Every message: a class that gives ``kind`` values.
 MESSAGES = [

@@ -7,7 +7,7 @@ long as a message may wait.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -264,9 +264,3 @@ class DeliverNotification(Queued):
     repository: str
     delivery: str
     attempt: int = Field(ge=1)
-
-
-def kinds_of(message: type[Queued]) -> tuple[str, ...]:
-    """Return the kinds that a class of messages is for."""
-    kinds: tuple[str, ...] = get_args(message.model_fields["kind"].annotation)
-    return kinds

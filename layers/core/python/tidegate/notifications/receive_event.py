@@ -10,6 +10,7 @@ from datetime import datetime
 
 from tidegate.changes.rules.stack import DEFAULT_STACK
 from tidegate.deploys.rules.freeze import frozen_tags
+from tidegate.deploys.rules.reason import MAXIMUM_REASON
 from tidegate.deploys.rules.repository_locks import WHOLE, named
 from tidegate.messages.queues import (
     DeploymentChanged,
@@ -31,7 +32,7 @@ from tidegate.notifications.rules.delivery import (
     single,
     window,
 )
-from tidegate.notifications.rules.notice import KINDS, LONGEST_REASON, Notice, details, notice_of
+from tidegate.notifications.rules.notice import KINDS, Notice, details, notice_of
 from tidegate.notifications.rules.subscription import NotificationKind, Subscription
 from tidegate.ports import Ports
 from tidegate.roots.rules.terms import Tagged
@@ -84,7 +85,7 @@ def receive_lock(ports: Ports, message: QueueLocked) -> str:
         branch=next((each.revision.branch for each in known.values()), ""),
         deployment=event.deployment,
         by=event.by,
-        reason=shortened(event.reason, LONGEST_REASON),
+        reason=shortened(event.reason, MAXIMUM_REASON),
     )
     return _notify(ports, notice, [frozen_tags(each) for each in known.values()] or _locked_tags(event))
 

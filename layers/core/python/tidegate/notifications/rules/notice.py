@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from tidegate.deploys.rules.deployment import Deployment
+from tidegate.deploys.rules.reason import MAXIMUM_REASON
 from tidegate.deploys.rules.state import State
 from tidegate.notifications.rules.subscription import NotificationKind
 from tidegate.plans.rules.plan import PlannedChanges
 from tidegate.rules.shortened import shortened
 
-#: Characters of a reason, and lines of details.
-LONGEST_REASON, _MOST_DETAILS = 500, 20
+#: Lines of details.
+_MOST_DETAILS = 20
 
 #: What a deployment's state means to people.
 KINDS: Mapping[str, NotificationKind] = {
@@ -74,7 +75,7 @@ def notice_of(deployment: Deployment, kind: NotificationKind, at: datetime) -> N
         branch=deployment.revision.branch,
         deployment=deployment.id,
         by=deployment.request.by,
-        reason=shortened(deployment.reason, LONGEST_REASON),
+        reason=shortened(deployment.reason, MAXIMUM_REASON),
         changes=plan.changes if plan else None,
         plan_text=plan.text.key if plan else "",
         review=deployment.review.id if deployment.review and kind in _OF_REVIEWS else "",

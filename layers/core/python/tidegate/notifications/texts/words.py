@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tidegate.deploys.rules.reason import MAXIMUM_REASON
 from tidegate.deploys.rules.state import State
 from tidegate.notifications.rules.notice import Notice
 from tidegate.notifications.rules.subscription import NotificationKind
 from tidegate.plans.rules.counts import counts
 from tidegate.texts.markdown import one_line
 
-_LONGEST_NAME, _LONGEST_REASON = 120, 500
+_LONGEST_NAME = 120
 _WORDS = {
     NotificationKind.REVIEW_WAITS: "Review waits",
     NotificationKind.REVIEW_EXPIRES_SOON: "Review expires within a day",
@@ -56,9 +57,9 @@ def facts(notice: Notice) -> list[str]:
     by = f"{done} by {name(notice.by)}" if notice.by else ""
     lines = [
         counts(notice.changes) if notice.changes else "",
-        one_line(notice.reason, _LONGEST_REASON),
+        one_line(notice.reason, MAXIMUM_REASON),
         ", ".join(filter(None, (commit, by))),
-        *(one_line(each, _LONGEST_REASON) for each in notice.details),
+        *(one_line(each, MAXIMUM_REASON) for each in notice.details),
     ]
     return [each for each in lines if each]
 
