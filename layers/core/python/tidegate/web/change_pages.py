@@ -10,7 +10,6 @@ from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from tidegate.deploys.reviews.decide_many import MOST_AT_ONCE
 from tidegate.deploys.rules.gate import GateAnswer
 from tidegate.deploys.rules.overview import awaited, is_done, naming, needed, overview
-from tidegate.deploys.rules.reason import MAXIMUM_REASON
 from tidegate.deploys.rules.state import State, is_final
 from tidegate.gates.decide_gate import decide_gate
 from tidegate.gates.get_change import ChangeView
@@ -63,7 +62,6 @@ class ChangePages:
             waves=view.waves,
             may_stop=self._stoppable(access, view),
             operates=self._authorization.operator(access.login, access.repository).done,
-            MAXIMUM_REASON=MAXIMUM_REASON,
             one=one,
             stacks=stacks,
             needed=needed(stacks),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from hashlib import sha256
 from http import HTTPStatus
@@ -139,48 +139,14 @@ class Rendering:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        self._environment.globals.update(url=url, terms=terms, static=static_address, address=address)
-        self._environment.globals.update(is_held_back=is_held_back, MENU=_menu(terms), LONGEST_SEARCH=LONGEST_SEARCH)
-        self._environment.globals.update(shows=lambda picture: bool(pictures) and picture.startswith(f"{pictures}/"))
         self._environment.globals.update(
-            LONGEST_QUERY=MAXIMUM_LENGTH, LONGEST_REASON=LONGEST_REASON, MAXIMUM_REASON=MAXIMUM_REASON
+            url=url,
+            terms=terms,
+            MENU=_menu(terms),
+            shows=lambda picture: bool(pictures) and picture.startswith(f"{pictures}/"),
+            **_GLOBALS,
         )
-        self._environment.globals.update(
-            FAILED=FAILED, REPLACED=REPLACED, REPLACED_SENTENCE=REPLACED_SENTENCE, NEWER_REVISION=NEWER_REVISION
-        )
-        self._environment.filters.update(
-            refused_because=refused_because,
-            layer_state=lambda state: LAYER_STATES[state][0],
-            layer_tone=lambda state: LAYER_STATES[state][1],
-            drift_state=lambda state: DRIFT_STATES[state][0],
-            drift_tone=lambda state: DRIFT_STATES[state][1],
-            pull_state=lambda record: _pull_look(record)[0],
-            pull_tone=lambda record: _pull_look(record)[1],
-            stays=stays,
-            without_marks=without_marks,
-            timestamp=timestamp_text,
-            moment=_moment,
-            instant=_instant,
-            age=age,
-            relative=relative,
-            duration=duration,
-            phase_name=PHASES.get,
-            phase_tone=_phase_tone,
-            phase_weight=_phase_weight,
-            state=_state,
-            tone=_tone,
-            short=_short,
-            grouped=grouped,
-            by_stack=by_stack,
-            progress=progress,
-            in_path=in_path,
-            anchor=anchor,
-            each_count=each_count,
-            difference=difference_text,
-            money=money,
-            signed=signed,
-            total_cost=_total_cost,
-        )
+        self._environment.filters.update(_FILTERS)
 
     def page(self, template: str, status: HTTPStatus = HTTPStatus.OK, **values: Any) -> Response[str]:
         """Return the page of a template."""
@@ -288,3 +254,52 @@ def _phase_weight(phase: Phase) -> str:
 
 def _short(sha: str) -> str:
     return sha[:7]
+
+
+#: What all templates know.
+_GLOBALS: Mapping[str, Any] = {
+    "static": static_address,
+    "address": address,
+    "is_held_back": is_held_back,
+    "LONGEST_SEARCH": LONGEST_SEARCH,
+    "LONGEST_QUERY": MAXIMUM_LENGTH,
+    "LONGEST_REASON": LONGEST_REASON,
+    "MAXIMUM_REASON": MAXIMUM_REASON,
+    "FAILED": FAILED,
+    "REPLACED": REPLACED,
+    "REPLACED_SENTENCE": REPLACED_SENTENCE,
+    "NEWER_REVISION": NEWER_REVISION,
+}
+_FILTERS: Mapping[str, Callable[..., Any]] = {
+    "refused_because": refused_because,
+    "layer_state": lambda state: LAYER_STATES[state][0],
+    "layer_tone": lambda state: LAYER_STATES[state][1],
+    "drift_state": lambda state: DRIFT_STATES[state][0],
+    "drift_tone": lambda state: DRIFT_STATES[state][1],
+    "pull_state": lambda record: _pull_look(record)[0],
+    "pull_tone": lambda record: _pull_look(record)[1],
+    "stays": stays,
+    "without_marks": without_marks,
+    "timestamp": timestamp_text,
+    "moment": _moment,
+    "instant": _instant,
+    "age": age,
+    "relative": relative,
+    "duration": duration,
+    "phase_name": PHASES.get,
+    "phase_tone": _phase_tone,
+    "phase_weight": _phase_weight,
+    "state": _state,
+    "tone": _tone,
+    "short": _short,
+    "grouped": grouped,
+    "by_stack": by_stack,
+    "progress": progress,
+    "in_path": in_path,
+    "anchor": anchor,
+    "each_count": each_count,
+    "difference": difference_text,
+    "money": money,
+    "signed": signed,
+    "total_cost": _total_cost,
+}
