@@ -119,6 +119,10 @@ def test_the_failure_rate_is_of_what_was_attempted():
     assert Figures(other=4).failure_rate is None
 
 
+def test_cost_is_counted_in_millionths_of_a_dollar():
+    assert day_of([any_ended(cost=1_500_000), any_ended(cost=250_000)]).stacks[0].figures.dollars == 1.75
+
+
 def test_a_schedules_last_run_of_the_day_counts():
     day = with_drift(Day(REPOSITORY, "2026-03-02"), "nightly", [DriftSeen("nightly", "prod", 2, 600)])
     day = with_drift(day, "hourly", [DriftSeen("hourly", "prod", 1, 60)])
