@@ -48,7 +48,7 @@ from tidegate.deploys.adapters.plan_slots import DynamoPlanSlots
 from tidegate.deploys.adapters.queues import DynamoDeployQueues
 from tidegate.deploys.rules.cluster import ClusterKind, CurrentCluster, ProviderName
 from tidegate.deploys.rules.deployment import Deployment
-from tidegate.deploys.rules.needs import FAILED
+from tidegate.deploys.rules.needs import KNOWN_FAILURES
 from tidegate.deploys.rules.queue import Deployed, Lock, QueueHead, Standing
 from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.speculative_plan import LayerState
@@ -304,7 +304,7 @@ def _taken(head: QueueHead, one: Deployment) -> QueueHead:
         return replace(head, length=0, in_flight=one.id)
     ended = Deployed(one.id, one.revision, one.state, Trigger.MERGE)
     stacks = tuple(Standing(stack, ended, ended) for stack in STACKS[:3])
-    failed = ended if one.state in FAILED else None
+    failed = ended if one.state in KNOWN_FAILURES else None
     deployed = None if failed else ended
     return replace(head, length=0, attempted=ended, deployed=deployed, undone=failed, by_stack=stacks)
 

@@ -14,7 +14,7 @@ from tidegate.config.rules.drift import DriftFinding, DriftRecord, DriftState
 from tidegate.deploys.rules.attention import Attention
 from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.gate import can_be_retried
-from tidegate.deploys.rules.needs import FAILED, Activity, activity
+from tidegate.deploys.rules.needs import KNOWN_FAILURES, Activity, activity
 from tidegate.deploys.rules.requirements_gate import may_not_approve
 from tidegate.deploys.rules.review import Answer, Followup, check_click
 from tidegate.deploys.rules.state import State, is_final
@@ -145,7 +145,7 @@ def _since(deployment: Deployment) -> datetime:
 def _failed(ids: Iterable[str], known: Mapping[str, Deployment], busy: Collection[str]) -> tuple[Deployment, ...]:
     """Return the failed deployments, the newest first, without those whose root runs again."""
     found = {known[each].id: known[each] for each in ids if each in known}
-    shown = [each for each in found.values() if each.queue not in busy and each.state in FAILED]
+    shown = [each for each in found.values() if each.queue not in busy and each.state in KNOWN_FAILURES]
     return tuple(sorted(shown, key=_since, reverse=True))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tidegate.deploys.rules.needs import FAILED
+from tidegate.deploys.rules.needs import KNOWN_FAILURES
 from tidegate.deploys.rules.queue import Deployed, Lock, QueueHead
 from tidegate.deploys.rules.repository_locks import RepositoryLocks
 from tidegate.roots.rules.root import QUEUE_SEPARATOR
@@ -34,7 +34,7 @@ class Attention:
 
 def attention_of(head: QueueHead) -> Attention | None:
     """Return why a root needs attention; None if it needs none."""
-    failed = head.attempted if head.attempted is not None and head.attempted.state in FAILED else None
+    failed = head.attempted if head.attempted is not None and head.attempted.state in KNOWN_FAILURES else None
     locks = (head.lock,) if head.lock else ()
     return Attention(head.queue, locks, failed) if locks or failed else None
 

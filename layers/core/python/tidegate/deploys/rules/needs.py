@@ -11,7 +11,7 @@ RUNNING = frozenset({State.PLANNING, State.APPROVED, State.APPLYING})
 #: States in which a deployment waits for a person's decision.
 DECIDABLE = frozenset({State.AWAITING_REVIEW, State.AWAITING_REQUIREMENTS, State.BLOCKED})
 #: Endings that a root shows until its next deployment; an unknown outcome shows by its lock.
-FAILED = frozenset({State.PLAN_FAILED, State.APPLY_FAILED, State.ENGINE_FAULT})
+KNOWN_FAILURES = frozenset({State.PLAN_FAILED, State.APPLY_FAILED, State.ENGINE_FAULT})
 
 
 class Activity(StrEnum):
@@ -55,6 +55,6 @@ def needs(running: str | None, last: str | None, *, locked: bool) -> tuple[Need,
         Need.REVIEW: running == State.AWAITING_REVIEW,
         Need.REQUIREMENTS: running == State.AWAITING_REQUIREMENTS,
         Need.BLOCKED: running == State.BLOCKED,
-        Need.FAILED: running is None and last in FAILED,
+        Need.FAILED: running is None and last in KNOWN_FAILURES,
     }
     return tuple(need for need, is_there in found.items() if is_there)
