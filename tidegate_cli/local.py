@@ -256,13 +256,12 @@ def _show(console: Console, found: Mapping[str, Any]) -> None:
     forge = "GitLab (git and its API, no pages)" if is_gitlab else "Forge (open it in a browser)"
     shown = [(forge, "forge_url"), *_SHOWN]
     console.print(screen.facts([(label, str(found.get(name) or "")) for label, name in shown]))
-    console.print(
-        f"Users: {_names([person.login for person in PEOPLE])}. The menu at the top right of the forge's pages changes "
-        "the user; for git and the API, the name is also the password and the token. "
-        f"{' '.join(f'In the team {team.slug}: {_names(team.members)}.' for team in TEAMS)} "
-        "tidegate status, queue, deploy … use this cloud as maintainer (--as for another user). "
-        "For scripts: tidegate local info --json."
-    )
+    teams = "; ".join(f"in the team {team.slug}: {_names(team.members)}" for team in TEAMS)
+    console.print(f"Users: {_names([person.login for person in PEOPLE])} ({teams}).")
+    console.print("- In a browser: the menu at the top right of the forge's pages changes the user.")
+    console.print("- For git and the API: the name is also the password and the token.")
+    console.print("- tidegate status, queue, deploy … use this cloud as maintainer (--as for another user).")
+    console.print("- For scripts: tidegate local info --json.")
 
 
 def _names(names: Sequence[str]) -> str:

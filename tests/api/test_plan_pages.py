@@ -49,6 +49,12 @@ def test_a_plan_is_rows_of_all_that_it_changes_by_module(browser, url):
     assert "-of-the-database" not in page.body
 
 
+@pytest.mark.parametrize(("count", "is_open"), [(1, True), (3, True), (4, False)])
+def test_a_short_plan_is_open(wires, browser, count, is_open):
+    page = browser.get(f"/jobs/{planned(wires, many(count)).planned.plan.job}/plan")
+    assert bool(re.search(r'<details class="resource[^>]* open', page.body)) == is_open
+
+
 def test_chips_the_filter_and_addresses_narrow_the_rows_without_scripts(browser, url):
     assert addresses(browser.get(f"{url}?show=add")) == ["aws_db_instance.orders", "terraform_data.each[&#34;new&#34;]"]
     assert addresses(browser.get(f"{url}?filter=QUEUE")) == ["module.queue.terraform_data.queue", "queue"]

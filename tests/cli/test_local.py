@@ -80,7 +80,7 @@ def test_the_information_is_for_people_and_for_scripts():
     assert all(user["login"] in told for user in shown["users"])
     teams = {user["login"]: user["teams"] for user in shown["users"]}
     assert (teams["maintainer"], teams["reviewer"], teams["visitor"]) == (["platform"], ["platform"], [])
-    assert "In the team platform: maintainer and reviewer." in " ".join(run("info").stdout.split())
+    assert "in the team platform: maintainer and reviewer" in " ".join(run("info").stdout.split())
 
 
 def test_of_several_local_clouds_the_newest_is_shown_and_that_is_said(sleeper):

@@ -17,6 +17,8 @@ from tidegate.web.rendering import address
 PAGE_ROWS, EXPANDED_ROWS = 5000, 100
 #: A plan of this many rows and attribute lines at most is sent with all attributes; of others each row has a link.
 WHOLE_ROWS, WHOLE_LINES = 100, 1500
+#: A plan of at most these many rows and lines of attributes is shown open: nobody has to unfold the only resource.
+OPEN_ROWS, OPEN_LINES = 3, 40
 #: Characters of a filter.
 LONGEST_FILTER = 200
 #: How each kind reads as a sign, as what happens, and in a count.
@@ -123,6 +125,10 @@ class PlanView:
     more_url: str
 
     @property
+    def needs_filters(self) -> bool:
+        return self.total > OPEN_ROWS
+
+    @property
     def is_complete(self) -> bool:
         return self.shown == self.total
 
@@ -186,7 +192,7 @@ def _matches(row: PlanRow, asked: Asked) -> bool:
 
 
 def _rows(found: StructuredPlan, places: Sequence[int], asked: Asked, prefix: str) -> Iterator[ShownRow]:
-    is_open = asked.expand or bool(asked.resource)
+    is_open = asked.expand or bool(asked.resource) or _is_short(found)
     sends = is_open or len(places) <= WHOLE_ROWS
     left = WHOLE_LINES
     for place in places:
@@ -196,6 +202,13 @@ def _rows(found: StructuredPlan, places: Sequence[int], asked: Asked, prefix: st
             lines = found.lines(place)
             left -= len(lines)
         yield ShownRow(row, prefix + anchor_of(row), lines, is_open and lines is not None)
+
+
+def _is_short(found: StructuredPlan) -> bool:
+    if len(found.rows) > OPEN_ROWS:
+        return False
+    places = (place for place, row in enumerate(found.rows) if row.has_details)
+    return sum(len(found.lines(place)) for place in places) <= OPEN_LINES
 
 
 def _chips(url: str, rows: Sequence[PlanRow], asked: Asked) -> Iterator[Chip]:
