@@ -538,7 +538,7 @@ _GRANTS: Mapping[Capability, Callable[[GrantContext], Grant]] = {
     Capability.PULL_REQUEST_CHECKS: _pull_checks,
     Capability.REMOVE_SPECULATIVE_PLANS: remove_layers,
     Capability.DRIFTS: _records("drift", actions=(*_READ, "dynamodb:PutItem")),
-    Capability.READ_DRIFTS: _records("drift", actions=_READ_MANY),
+    Capability.READ_DRIFTS: _records("drift", actions=(*_READ_MANY, "dynamodb:Query")),
     # A day and the mark of the counted deployment are one transaction.
     Capability.COUNT: _records("insights", "deployment", actions=(*_READ, *_WRITE)),
     Capability.COUNT_DRIFT: _records("insights", actions=(*_READ, "dynamodb:PutItem")),
@@ -552,7 +552,7 @@ _GRANTS: Mapping[Capability, Callable[[GrantContext], Grant]] = {
     Capability.REPOSITORIES: _repositories,
     Capability.REPOSITORY_INDEX: _catalog("dynamodb:PutItem"),
     Capability.JOBS: _records("job", actions=(*_READ, *_WRITE)),
-    Capability.READ_JOBS: _records("job", actions=(*_READ, "dynamodb:Query")),
+    Capability.READ_JOBS: _records("job", actions=(*_READ_MANY, "dynamodb:Query")),
     Capability.SIGN_OUTS: _records("session", actions=(*_READ, "dynamodb:PutItem")),
     Capability.DELIVERIES: _records("delivery", actions=(*_READ, *_WRITE)),
     Capability.OPEN_DEPLOYMENTS: _open_index,
