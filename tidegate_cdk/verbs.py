@@ -15,6 +15,7 @@ NEEDS: Mapping[str, tuple[Capability, ...]] = {
     "receive_webhook": (_C.DELIVERIES, _C.SEND_EVENTS, _C.WEBHOOK_SECRET, _C.COMMENT_PREFIXES),
     "answer_request": (
         _C.QUEUES,
+        _C.MANY_QUEUES,
         _C.MANY_DEPLOYMENTS,
         _C.CHANGE_SETS,
         _C.WAVES,

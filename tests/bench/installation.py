@@ -113,7 +113,7 @@ class Installation:
 
     def __init__(self, roots: int, deployments: int, resources: int) -> None:
         self.calls: list[str] = []
-        self._client = PlainDynamo(self.calls)
+        self.client = PlainDynamo(self.calls)
         self.wires = WebScenario(**self._ports())
         self._repositories = [REPOSITORY, *(f"acme/service-{number:02}" for number in range(39))]
         homes = [REPOSITORY if number // 10 % 5 else self._repositories[number % 39 + 1] for number in range(roots)]
@@ -150,8 +150,8 @@ class Installation:
             "sign_outs": DynamoSignOuts,
             "speculative_plans": DynamoSpeculativePlans,
         }
-        made = {name: kind(self._client, _TABLE) for name, kind in dynamo.items()}
-        aws: Any = BotoAws(self._client)
+        made = {name: kind(self.client, _TABLE) for name, kind in dynamo.items()}
+        aws: Any = BotoAws(self.client)
         return {**made, "artifacts": _Artifacts(self.calls), "deliveries": DynamoDeliveries(aws, _TABLE)}
 
     def _know(self) -> None:
@@ -198,7 +198,7 @@ class Installation:
     def _put(self, items: Sequence[dict[str, Any]]) -> None:
         for start in range(0, len(items), _BATCH):
             puts = [{"PutRequest": {"Item": item}} for item in items[start : start + _BATCH]]
-            self._client.batch_write_item(RequestItems={_TABLE: puts})
+            self.client.batch_write_item(RequestItems={_TABLE: puts})
 
     def _plan(self, resources: int) -> None:
         """Give the deployment that waits for a review a large plan, and its job a log."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from botocore.exceptions import ClientError
@@ -24,13 +24,17 @@ Item = dict[str, Any]
 
 
 class PlainDynamo:
-    """A client of one table. ``calls`` are the names of its calls."""
+    """A client of one table. ``calls`` are the names of its calls.
+
+    ``reads`` are those that read, each with its index (empty for the table) and the partitions that it names.
+    """
 
     class exceptions:  # noqa: N801  # As boto3 names it.
         TransactionCanceledException = ClientError
 
     def __init__(self, calls: list[str]) -> None:
         self._calls = calls
+        self.reads: set[tuple[str, str, tuple[str, ...]]] = set()
         #: By index (empty for the table) and the value of its first key: the items.
         self._by: dict[tuple[str, str], dict[tuple[str, str], Item]] = defaultdict(dict)
         self._items: dict[tuple[str, str], Item] = {}
@@ -75,26 +79,30 @@ class PlainDynamo:
         return {}
 
     def get_item(self, Key: Item, **_: Any) -> Item:
-        self._calls.append("GetItem")
+        self._read("GetItem", "", [Key])
         found = self._items.get(_key(Key))
         return {} if found is None else {"Item": found}
 
     def batch_get_item(self, RequestItems: Item) -> Item:
-        self._calls.append("BatchGetItem")
         [(table, asked)] = RequestItems.items()
+        self._read("BatchGetItem", "", asked["Keys"])
         found = [self._items[key] for key in map(_key, asked["Keys"]) if key in self._items]
         return {"Responses": {table: found}}
 
     def transact_get_items(self, TransactItems: list[Item]) -> Item:
-        self._calls.append("TransactGetItems")
+        self._read("TransactGetItems", "", [each["Get"]["Key"] for each in TransactItems])
         found = (self._items.get(_key(each["Get"]["Key"])) for each in TransactItems)
         return {"Responses": [{"Item": each} if each else {} for each in found]}
 
+    def _read(self, call: str, index: str, keys: Sequence[Item]) -> None:
+        self._calls.append(call)
+        self.reads.add((call, index, tuple(sorted({_text(key["pk"]) for key in keys}))))
+
     def query(self, KeyConditionExpression: str, IndexName: str = "", **how: Any) -> Item:
-        self._calls.append("Query")
         names, values = how.get("ExpressionAttributeNames", {}), how["ExpressionAttributeValues"]
         (_, _, wanted), *others = _conditions(KeyConditionExpression, names, values)
         keys, shown = INDEXES.get(IndexName, (("pk", "sk"), ()))
+        self._read("Query", IndexName, [{"pk": {"S": wanted[0]}}])
         held = self._by[IndexName, wanted[0]]
 
         def place(key: tuple[str, str]) -> tuple[str, tuple[str, str]]:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.cdk.own_site import KEY, OWN
+from tidegate_cdk.permissions import Permission, permissions
 from tidegate_local.stack.deploy import Assembly
 from tidegate_local.stack.synth import synthesize
 
@@ -61,6 +62,12 @@ def template_file() -> Path:
 def template(template_file: Path) -> dict[str, Any]:
     """Return the template, with the definitions of state machines that are files beside it."""
     return dict(Assembly.read(template_file.parent, "Tidegate").template)
+
+
+@pytest.fixture(scope="session")
+def allowed(template: dict[str, Any]) -> list[Permission]:
+    """Return the statements of all roles that allow something."""
+    return [permission for permission in permissions(template) if permission.effect == "Allow"]
 
 
 @pytest.fixture(scope="session")

@@ -54,11 +54,6 @@ TASKS = {
 TOKENS = {"states:SendTaskSuccess", "states:SendTaskFailure", "states:SendTaskHeartbeat"}
 
 
-@pytest.fixture(scope="session")
-def allowed(template: dict[str, Any]) -> list[Permission]:
-    return [permission for permission in permissions(template) if permission.effect == "Allow"]
-
-
 def _of(allowed: list[Permission], role: str) -> dict[str, set[tuple[str, str]]]:
     """Return the actions of a role, each with the resources and conditions that it is allowed on."""
     found: dict[str, set[tuple[str, str]]] = {}
