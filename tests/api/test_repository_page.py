@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from tests.api.counted import STORES, Counted
 from tests.builders import REPOSITORY, amended, any_deployed, any_drift, any_drift_finding, any_root, deployment_in
+from tidegate.changes.rules.waits import Waits
 from tidegate.deploys.rules.state import State
 
 PAGE = f"/repositories/{REPOSITORY}"
@@ -37,6 +38,15 @@ def test_a_change_is_one_row_of_the_history(wires, browser):
     assert page.body.count('href="/changes/c-1"') == 1
     assert "3 applied" in page.text
     assert f'href="/deployments/{changed[0].id}"' in page.body
+
+
+def test_the_stacks_of_a_change_stand_in_the_order_of_their_deploys(wires, browser):
+    names = ("dev", "staging", "prod")
+    for number, name in enumerate(names):
+        waits = Waits(apply_after=names[:number])
+        placed(wires, State.APPLIED, number, f"{name}/network", name, change_set="c-1", waits=waits)
+    page = browser.get(PAGE)
+    assert '<td data-label="Stacks">dev, staging, prod</td>' in page.body
 
 
 def test_a_thousand_roots_are_shown_in_pages_that_take_at_most_fifteen_reads(wires, browser):

@@ -281,6 +281,11 @@ def test_pages_fit_their_screen(site, visit, width):
         assert page.evaluate("document.documentElement.scrollWidth") <= width, path
 
 
+def test_the_menu_of_a_small_screen_shows_the_page_that_is_open(visit):
+    page = visit("/insights", viewport={"width": 390, "height": 800})
+    expect(page.locator(".menu [aria-current]")).to_be_in_viewport(ratio=1)
+
+
 def a_change(site):
     """Store a change of four stacks, one after the other."""
     names = ("dev", "staging", "prod", "reports")

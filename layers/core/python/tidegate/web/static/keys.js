@@ -1,4 +1,6 @@
 "use strict";
+// On a narrow screen the menu scrolls: to the page that is shown.
+document.querySelector(".menu [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
 // Puts the focus into the search box on "/" and on Control or Command and K.
 document.addEventListener("keydown", (event) => {
   const find = document.getElementById("find");
